@@ -33,7 +33,7 @@ bool wait_write(const json_t *run, double now, struct text *text)
     const char *meaning = field_text(run, "job_waits_for"); /* an older daemon does not say it */
     long long job = field_integer(run, "job_id");
     bool was_requeued = (state == RUN_RUNNING || state == RUN_STOPPING) &&
-                        !isnan(field_number(run, "ended")); /* and its end is not known */
+                        !isnan(field_number(run, "ended")); /* the run has not told its end */
     char buffer[FORMAT_SIZE];
     size_t size = text->size;
     if (!isnan(absent_since)) {
@@ -45,7 +45,7 @@ bool wait_write(const json_t *run, double now, struct text *text)
         text_addf(text, "not submitted yet: %s", reason);
         wait_add_turn(field_integer(run, "job_turn"), text);
     } else if ((state == RUN_PENDING || state == RUN_STARTING || was_requeued) &&
-               job_state == CLUSTER_JOB_PENDING) { /* a requeued job may have its next run */
+               job_state == CLUSTER_JOB_PENDING) { /* the next run may exist already */
         const char *why = meaning[0] ? meaning : reason;
         text_addf(text, "job %lld waits in Slurm%s%s", job, why[0] ? ": " : "", why);
         if (start_s > 0)

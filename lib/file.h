@@ -40,7 +40,7 @@ int file_write(int fd, const char *data, size_t size);
 int file_in_memory(const char *data, size_t size, struct error *err);
 
 /* Replaces `path` by these bytes: a temporary file beside it, fsync, rename, fsync of the folder.
- * On failure there is the old file or the new one, whole: the sync of the folder comes last. */
+ * On failure `path` is the whole old file or the whole new file: the sync of the folder is last. */
 int file_replace(const char *path, const void *data, size_t size, mode_t mode, struct error *err);
 
 /* The same for a file that is written in pieces: `fd` is the temporary file. */

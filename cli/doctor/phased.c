@@ -155,7 +155,8 @@ static void phased_look_at_files(const struct cli *cli, json_t *findings)
     struct spec_problems problems = {0};
     if (access(cli->home.limits, F_OK) == 0) {
         json_t *limits;
-        (void)queue_limits_load(cli->home.limits, &problems, &limits); /* it is in the problems */
+        (void)queue_limits_load(cli->home.limits, &problems,
+                                &limits); /* `problems` has the failure */
         json_decref(limits);
         phased_judge_file("limits.yaml", FINDING_ERROR,
                           "correct it: phased submits nothing without its limits", &problems,

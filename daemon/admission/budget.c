@@ -109,8 +109,8 @@ static void budget_take_back(struct admission *admission)
 /* --- Looking ---------------------------------------------------------------------------------- */
 
 /* The cost of many runs in one allocation takes long to sum up. So the looks take at most a
- * twentieth of the loop's time. But a pause is never longer than a minute, because they hold what
- * is too expensive. */
+ * twentieth of the loop's time. But a pause is never longer than a minute, because the looks hold
+ * the phases whose budget is spent. */
 enum { LOOK_PART = 20, LOOK_PAUSE_MAX_S = 60 };
 
 static uint64_t next_look_ns(uint64_t begin_ns)

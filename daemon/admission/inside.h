@@ -25,7 +25,7 @@ enum { BUDGET_EVERY_MS = 2000, BUDGET_TEXT_SIZE = AMOUNT_SHARE_SIZE, MONTH_NAME_
 struct limits {
     json_t *file;             /* NULL: not read yet, or wrong */
     char problem[REASON_MAX]; /* what is wrong with it */
-    bool is_read;             /* else it is read again, even if it stays as it is */
+    bool is_read;             /* false: the next look reads it, even if it has not changed */
     struct stat seen;
 };
 

@@ -560,8 +560,9 @@ static void candidate_settle(struct decision *decision, struct allocation *candi
 }
 
 /* The job waits after its last run: Slurm has requeued the job, or has forgotten that it ran. A
- * lead would find nothing to do in the job. A held job would never get a lead. Most jobs that wait
- * have a new run, which is found soon. allocation_is_left() looks at all runs of the workflow. */
+ * lead would find nothing to do in the job. A held job would never get a lead. allocation_run() is
+ * asked first, because it finds the new run of a waiting job soon, and allocation_is_left() looks
+ * at all runs of the workflow. */
 static void waiting_settle(struct decision *decision, struct allocation *allocation)
 {
     if (allocation->started_ms || allocation->is_closed ||

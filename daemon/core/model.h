@@ -98,8 +98,8 @@ struct run {
         suspected_ms; /* when that was told, by the worker's clock; 0: not known, or nothing is */
     bool has_saved;   /* the phase's checkpoint comes from this run; not stored */
     int exit_code, signal;
-    /* Slurm may requeue the job of a run that has not told its end. Until the run tells that, it
-     * counts as over since the requeue. */
+    /* Slurm may requeue the job of a run that has not told its end. Such a run counts as over since
+     * the requeue, until the run tells its end. */
     int64_t submitted_ms, started_ms, ended_ms;
     int64_t silent_since_ms; /* its job has ended: when its outcome was last looked for */
     int64_t told_ms;         /* when it was last told to stop, or to go on */

@@ -18,7 +18,7 @@ static bool remedy_is_for(const struct remedy *remedy, const char *name, size_t 
     return strlen(remedy->cause) == size && strncmp(remedy->cause, name, size) == 0;
 }
 
-/* The first remedy for one of `names` (with commas between; NULL: no names), in the order of the
+/* The first remedy for one of `names` (with ", " between; NULL: no names), in the order of the
  * names. With `used_up`, remedies that were tried as often as allowed count, too. */
 static struct remedy *remedy_find(const struct phase *phase, const char *names, bool used_up)
 {

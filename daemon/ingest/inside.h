@@ -68,7 +68,7 @@ struct reading {
 struct reading_mark {
     ino_t inode;
     off_t offset;
-    uint64_t last; /* the entries before the offset are those up to this number */
+    uint64_t last; /* the number of the last entry before the offset */
 };
 
 void reading_open(struct reading *reading, const char *folder, const char *name, uint64_t taken,
@@ -116,7 +116,8 @@ void notes_forget(struct ingest *ingest, uint64_t run);
 /* Forgets the notes of runs that are not in memory any more. Notes of a late run stay, so that
  * people are told of the run only once. */
 void notes_sweep(struct ingest *ingest);
-/* Everything that was posted is in the record: forgets the checkpoints that were not. */
+/* Everything that was posted is in the record: forgets the checkpoints that may have been
+ * missing there. */
 void notes_committed(struct ingest *ingest);
 void notes_fini(struct ingest *ingest);
 

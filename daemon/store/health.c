@@ -92,9 +92,9 @@ int store_node_exclude(struct store *store, const char *node, const char *messag
     int status = node_last(store, node, &last, err);
     if (status < 0)
         return status;
-    const struct store_node_failure by_person = {.node = node, .message = message};
+    const struct store_node_failure exclusion = {.node = node, .message = message};
     unsigned count = exclusion_is_remembered(&last, now_ms) ? last.count : 0;
-    return node_insert(store, &by_person, now_ms, until_ms, count, err);
+    return node_insert(store, &exclusion, now_ms, until_ms, count, err);
 }
 
 int store_node_clear(struct store *store, const char *node, int64_t now_ms, bool *ret_was_free,

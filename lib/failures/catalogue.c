@@ -125,8 +125,8 @@ static void catalogue_add_pattern(struct text *text, const char *pattern)
 }
 
 /* Joins patterns to one. Two patterns may have groups of the same name: (?J:...). If a pattern
- * refers to its groups, those of each pattern are numbered from 1: (?|...). Then equal numbers must
- * have equal names. */
+ * refers to its groups, the groups of each pattern are numbered from 1: (?|...). Then equal numbers
+ * must have equal names. */
 static void catalogue_join(const struct node *list, struct text *text,
                            struct spec_problems *problems)
 {

@@ -24,7 +24,8 @@ enum { QUEUE_LIMITS_FILE_MAX = 64 * 1024 };
 json_t *queue_limits_read(const char *data, size_t size, struct spec_problems *problems);
 
 /* Like queue_limits_read(), for the file at `path`. A missing file has no limits. Negative: the
- * file could not be read, and nothing is known about what it says. */
+ * file could not be read, and nothing is known about what it says. Then, and if the text has
+ * problems, `*ret_limits` is NULL. */
 int queue_limits_load(const char *path, struct spec_problems *problems, json_t **ret_limits);
 
 #endif

@@ -7,7 +7,8 @@ VALUES (:run, :cause, :number, :times, :resume, :changes,
             ifnull((SELECT time + 1 FROM choice ORDER BY id DESC LIMIT 1), 0)));
 
 -- name: choice_insert
--- The params that a matrix has chosen for a phase. They are later than all changes so far, too.
+-- The params that a matrix has chosen for a phase. These changes are later than all changes so far,
+-- however the clock was set.
 INSERT INTO choice (phase, changes, time)
 VALUES (:phase, :changes,
         max(:time, ifnull((SELECT time + 1 FROM remedy ORDER BY id DESC LIMIT 1), 0),

@@ -274,9 +274,7 @@ static void an_unreported_checkpoint_is_compared_with_reported_ones(void **state
     }
 }
 
-/* Nobody saw the smaller checkpoint become whole, so its size does not say how large a whole one
- * is.
- */
+/* Nobody saw the smaller checkpoint become whole, so its size does not count. */
 static void an_unreported_checkpoint_is_not_compared_with_an_unseen_one(void **state)
 {
     (void)state;

@@ -74,7 +74,7 @@ static void what_is_too_large_becomes_the_largest_and_no_number_stays_none(void 
 }
 
 struct cast {
-    uint8_t plain[COUNT + GUARD], turned[COUNT + GUARD];
+    _Alignas(16) uint8_t plain[COUNT + GUARD], turned[COUNT + GUARD];
     float scale, parts[PARTS];
     const uint16_t *x;
     enum fp8_kind kind;

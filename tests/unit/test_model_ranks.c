@@ -419,7 +419,7 @@ static int look_for_a_user_timeout(struct ranks_place place)
     return sum_in_tree(place);
 }
 
-static void a_rank_that_reads_late_is_waited_for(void **state)
+static void connections_have_no_user_timeout(void **state)
 {
     (void)state;
     assert_ranks(look_for_a_user_timeout, 2);
@@ -477,7 +477,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_hangs_fails_the_sum),
         cmocka_unit_test(all_ranks_name_the_GPU_that_is_behind),
         cmocka_unit_test(a_stranger_is_disconnected_and_not_counted),
-        cmocka_unit_test(a_rank_that_reads_late_is_waited_for),
+        cmocka_unit_test(connections_have_no_user_timeout),
         cmocka_unit_test(the_message_about_a_wrong_environment_names_the_variable),
     };
     return cmocka_run_group_tests_name("model ranks", tests, NULL, NULL);

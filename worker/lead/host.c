@@ -211,8 +211,8 @@ static bool host_is_lead(const struct host *host, pid_t pid)
     return false;
 }
 
-/* Reaps the children that dead leads have left. libuv reaps the leads. It also reaps the scontrol
- * of a host that leaves, so this must not be called then. */
+/* Reaps the children that dead leads have left. libuv reaps the leads, and the scontrol of a host
+ * that leaves or asks for a requeue. So only a host that goes on calls this function. */
 static void host_reap(const struct host *host)
 {
     siginfo_t info = {0};

@@ -41,7 +41,7 @@ void lead_begin(struct lead *lead)
             json_array_append_new(nodes, json_string(lead->agents[i].node));
     }
     lead->state = LEAD_RUNNING;
-    lead->is_killing = lead->is_joining = lead->hang.is_asked = false;
+    lead->is_killing = lead->is_joining = false;
     uv_timer_stop(&lead->timer);
     lead->start_number++;
     job_step_send(lead->step, AGENT_START, run->assignment->file.run_dir);

@@ -81,7 +81,7 @@ static void lead_next_done(uv_timer_t *timer)
         if (!lead->awaits_next)
             printf("phase-worker lead: waiting for the next run: %s\n", err.message);
         lead->awaits_next = true;
-        /* The old run is over, so agents that become ready meanwhile must not begin it. */
+        /* Agents may become ready meanwhile, and must not begin the old run. */
         lead->state = LEAD_LINGERING;
         uv_timer_start(timer, lead_next_done, LEAD_NEXT_AGAIN_MS, 0);
         return;

@@ -38,7 +38,7 @@ enum {
 enum lead_state {
     LEAD_LAUNCHING, /* a run begins when all agents are ready */
     LEAD_RUNNING,
-    LEAD_LINGERING, /* the run has ended; the daemon may give another run */
+    LEAD_LINGERING, /* no run is served; the daemon may give one, or its folder is awaited */
     LEAD_LEAVING,
     LEAD_STATES,
 };
@@ -199,7 +199,7 @@ void lead_wait(struct lead *lead);
 void lead_open_known(struct lead *lead);
 /* A command_found: raises an event. */
 void lead_obey(void *context, const json_t *json);
-/* Serves the run in `next_dir`. */
+/* Serves the run in `next_dir` as soon as its folder is visible; gives up after a minute. */
 void lead_next(struct lead *lead);
 /* The daemon cancels the run: `stop_why`. */
 void lead_cancel(struct lead *lead);

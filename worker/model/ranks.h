@@ -8,9 +8,9 @@
  * TCP.
  *
  * No wait is endless. If a rank ends, its closed connection shows that at once. If a machine is
- * gone, the others notice within half a minute. If a rank hangs, the timeout of the sum ends the
- * wait. There is no encryption and no authentication: the network between the nodes is trusted, as
- * for NCCL. */
+ * gone, a rank whose data it has acknowledged notices within half a minute. If other data is under
+ * way, or if a rank hangs, the timeout of the sum ends the wait. There is no encryption and no
+ * authentication: the network between the nodes is trusted, as for NCCL. */
 #ifndef PHASED_WORKER_MODEL_RANKS_H
 #define PHASED_WORKER_MODEL_RANKS_H
 

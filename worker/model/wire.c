@@ -47,8 +47,9 @@ static int resolve(const char *address, const char *port, int flags, struct addr
     return 0;
 }
 
-/* Sends small messages at once, and notices a dead machine, which closes nothing. TCP_USER_TIMEOUT
- * does not: it would also end the connection to a peer that is alive and reads late. */
+/* Sends small messages at once, and lets keepalive notice a dead machine, which closes nothing.
+ * Keepalive sends no probes while data is not acknowledged. TCP_USER_TIMEOUT is not used, because
+ * it would also end the connection to a peer that is alive and reads late. */
 static void tune(int fd)
 {
     const struct {

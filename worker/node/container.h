@@ -43,9 +43,9 @@ char *container_script(const struct container_order *order);
 
 const char *container_runtime_name(enum container_runtime runtime);
 
-/* If `env` of the phase sets PATH or the like, the value is for the container. The runtime itself
- * needs the value of the node. So `environment`, that of the ranks, gets the latter, and keeps the
- * value for the container under another name. */
+/* `env` of the phase may set PATH or the like for the container, but the runtime needs the value of
+ * the node. So `environment` (of the ranks) gets the value of the node, and keeps the value for the
+ * container under another name. */
 void container_move_env(const struct assignment *assignment, struct environment *environment);
 
 /* Looks for the runtime, the image and the folders of `assignment`, and makes a folder for the

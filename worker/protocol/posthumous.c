@@ -32,7 +32,8 @@ static void posthumous_count(struct posthumous_node *node, uint64_t number)
         ; /* only `order.last` is needed */
 }
 
-/* Whether the next run goes on from this checkpoint by itself, as the agent decides for its own. */
+/* Whether the next run goes on from this checkpoint by itself. An agent uses the same rule for
+ * `saved`. */
 static bool posthumous_is_good(const struct entry *entry)
 {
     struct told_checkpoint told = told_checkpoint_read(entry->json);
