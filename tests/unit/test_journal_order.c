@@ -152,7 +152,7 @@ static void a_second_look_reads_only_what_is_new(void **state)
     assert_int_equal(look(&taken, &mark), SIZE);
     assert_int_equal(fclose(file), 0);
     folder_put(LINE(1) LINE(2) LINE(3) LINE(4), "journal/n1.jsonl");
-    mark.inode++; /* another file with this name */
+    mark.inode = 0; /* another file with this name; its inode may have any number but 0 */
     assert_int_equal(look(&taken, &mark), 4 * SIZE);
     assert_int_equal(taken, 4);
     free(path);
