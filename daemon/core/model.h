@@ -96,7 +96,7 @@ struct run {
     int64_t suspect_step;          /* checkpoints of this step or later are suspect; -1: no step */
     int64_t
         suspected_ms; /* when that was told, by the worker's clock; 0: not known, or nothing is */
-    bool has_saved;   /* the phase's checkpoint comes from this run; not stored */
+    bool has_saved;   /* the phase's checkpoint comes from this run */
     int exit_code, signal;
     /* Slurm may requeue the job of a run that has not told its end. Such a run counts as over since
      * the requeue, until the run tells its end. */

@@ -246,6 +246,7 @@ static bool load_run(struct stmt *stmt, struct workflow *workflow)
     run->told_ms = stmt_int(stmt, "told");
     run->suspect_step = stmt_int(stmt, "suspect_step");
     run->suspected_ms = stmt_int(stmt, "suspected");
+    run->has_saved = stmt_bool(stmt, "has_saved");
     run->is_remedied = stmt_bool(stmt, "remedied");
     run->is_let_go = stmt_bool(stmt, "let_go");
     return !damaged;

@@ -26,6 +26,9 @@ SELECT phase.position, run.seat, run.job, run.id, run.attempt, run.rung, run.sta
        run.resume_step, ifnull(run.begin_step, -1) AS begin_step, run.last_step, run.exit_code,
        run.signal, run.submitted, run.started, run.ended, run.silent_since, run.told,
        ifnull(run.suspect_step, -1) AS suspect_step, run.suspected,
+       EXISTS (SELECT 1 FROM checkpoint
+                WHERE checkpoint.run = run.id
+                  AND checkpoint.path = phase.checkpoint_path) AS has_saved,
        EXISTS (SELECT 1 FROM remedy WHERE remedy.run = run.id) AS remedied,
        EXISTS (SELECT 1 FROM outbox WHERE kind = 'tell-end' AND target = run.id) AS let_go
   FROM phase

@@ -89,6 +89,38 @@ static void a_rehearsal_still_tries_to_resume_after_a_restart(void **state)
     record_close(&record);
 }
 
+/* The phase has the newest checkpoint of its last run. The run before saved another one. */
+static void a_run_that_has_saved_is_known_after_a_restart(void **state)
+{
+    (void)state;
+    struct record record;
+    struct workflow *workflow = record_workflow(1), *loaded;
+    struct phase *phase = &workflow->phases[0];
+    record_open(&record);
+    record_insert(&record, workflow);
+    (void)record_add_run(&record, phase, 10, 20);
+    (void)record_add_run(&record, phase, 11, 21);
+    record_begin(&record);
+    for (int run = 0; run < 2; run++)
+        assert_int_equal(store_checkpoint_add(record.store,
+                                              &(struct store_checkpoint){.run = 10 + (uint64_t)run,
+                                                                         .path = run ? "/9" : "/5",
+                                                                         .step = run ? 9 : 5},
+                                              NULL),
+                         0);
+    record_commit(&record);
+    phase->checkpoint_path = strdup("/9");
+    phase->checkpoint_step = 9;
+    record_apply(&record, &(struct core_effect){.kind = FX_SAVE_PHASE, .phase = phase});
+    record_reopen(&record);
+    assert_int_equal(store_load_workflow(record.store, 1, &loaded, NULL), 0);
+    assert_false(loaded->runs[0]->has_saved);
+    assert_true(loaded->runs[1]->has_saved);
+    workflow_free(loaded);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 static void read_phase_id(struct record *record, uint64_t phase, char ret_id[STORE_PHASE_ID_SIZE])
 {
     struct error err;
@@ -192,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_repeated_submission_is_recognised_by_its_key),
         cmocka_unit_test(a_run_gets_what_was_submitted),
         cmocka_unit_test(a_rehearsal_still_tries_to_resume_after_a_restart),
+        cmocka_unit_test(a_run_that_has_saved_is_known_after_a_restart),
         cmocka_unit_test(a_phase_has_an_id_that_no_phase_of_another_submission_has),
         cmocka_unit_test(a_secret_stays_when_the_run_is_saved),
         cmocka_unit_test(a_journal_position_is_kept_for_each_run_and_node),
