@@ -211,8 +211,9 @@ static int take_over(const struct folder *folder, const struct run *run, bool *r
                      json_t **ret_resume, struct error *err)
 {
     struct run_file file;
-    int status = 0;
-    (void)run_file_read(folder->run, &file, NULL); /* nobody has begun a run without the file */
+    int status = run_file_read(folder->run, &file, err);
+    if (status == -ENOENT || status == -EINVAL || status == -EFBIG)
+        status = 0; /* nobody has begun a run without the whole file */
     bool is_there = was_begun(folder, run, &file), is_own = is_of_job(folder, &file);
     *ret_is_begun = is_there && is_own;
     *ret_resume = *ret_is_begun ? json_incref(file.resume) : NULL;

@@ -446,6 +446,19 @@ static void free_file(char *take_path, const char *text)
     free(take_path);
 }
 
+/* A lead may have begun the run alone. */
+static void a_run_file_that_cannot_be_read_is_not_replaced(void **state)
+{
+    struct world *world = *state;
+    char *path = jam_file(world, "run.json");
+    char *reason = text_format("cannot open %s: Too many levels of symbolic links", path);
+    submit(world);
+    await(world, "phases.0.run.job_reason", reason);
+    assert_int_equal(world_slurm_lines(world, "jobs"), 0);
+    free(reason);
+    free(path);
+}
+
 /* The first run has begun, and its job is over. */
 static void end_job(struct world *world)
 {
@@ -525,6 +538,7 @@ int main(void)
         TEST(a_journal_waits_for_the_disk),
         TEST(an_outcome_that_cannot_be_read_at_first_still_counts),
         TEST(a_journal_that_cannot_be_read_at_first_still_counts),
+        TEST(a_run_file_that_cannot_be_read_is_not_replaced),
         TEST(a_submission_is_answered_with_the_error_of_a_record_that_cannot_be_read),
     };
     return cmocka_run_group_tests_name("daemon faults", tests, NULL, NULL);
