@@ -267,15 +267,21 @@ static void a_requeued_job_that_slurm_holds_gives_its_phase_a_new_job(void **sta
     assert_ptr_not_equal(phase->run->seat->allocation, held.allocation);
 }
 
+/* The lead of a phase with `on_fail: fail` tells that its job was cancelled. */
+static void world_looks_cancelled(struct world *world)
+{
+    world->workflow->phases[0].fail_finally = true;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
+}
+
 /* While Slurm requeues a job, the job looks cancelled for a moment. A final failure also ends the
  * phases after it, so it waits until the job is over. */
 static void a_job_that_looked_cancelled_goes_on_also_with_on_fail_fail(void **state)
 {
     struct world *world = *state;
-    world->workflow->phases[0].fail_finally = true;
-    world_begin(world, false);
-    world_runs(world, "validate");
-    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
+    world_looks_cancelled(world);
     (void)world_trace(world);
     world_requeued(world, "validate");
     assert_string_equal(world_trace(world), "validate: held -> queued\n"
@@ -285,10 +291,7 @@ static void a_job_that_looked_cancelled_goes_on_also_with_on_fail_fail(void **st
 static void a_cancelled_job_fails_its_phase_finally_when_it_is_over(void **state)
 {
     struct world *world = *state;
-    world->workflow->phases[0].fail_finally = true;
-    world_begin(world, false);
-    world_runs(world, "validate");
-    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
+    world_looks_cancelled(world);
     (void)world_trace(world);
     world_seen(world, "validate", "cancelled", true);
     assert_string_equal(world_trace(world), "validate: held -> failed\n"
@@ -300,10 +303,7 @@ static void a_cancelled_job_fails_its_phase_finally_when_it_is_over(void **state
 static void a_person_retries_a_phase_before_its_cancelled_job_is_over(void **state)
 {
     struct world *world = *state;
-    world->workflow->phases[0].fail_finally = true;
-    world_begin(world, false);
-    world_runs(world, "validate");
-    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
+    world_looks_cancelled(world);
     struct core_event over = {.kind = EV_JOB_SEEN,
                               .allocation = world_phase(world, "validate")->run->seat->allocation};
     over.seen.state = CLUSTER_JOB_CANCELLED;

@@ -328,15 +328,21 @@ static const char of_another_cluster[] = "the jobs of this home are in cluster f
                                          "Slurm is cluster other: stop the daemon, set "
                                          "SLURM_CONF and start it, or cancel the workflows";
 
-/* A job is lost here after it was absent for 1 s. Polls come every 2 s. */
-static void another_cluster_is_asked_for_nothing_while_jobs_live(void **state)
+/* Workflow 1 waits in the cluster `fake`. Its job is lost after it was absent for 1 s. Polls come
+ * every 2 s. */
+static void wait_in_fake(struct world *world)
 {
-    struct world *world = *state;
     world_stop(world);
     assert_int_equal(setenv("PHASED_ABSENCE_S", "1", 1), 0);
     world_start(world, NULL);
     submit(world);
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+}
+
+static void another_cluster_is_asked_for_nothing_while_jobs_live(void **state)
+{
+    struct world *world = *state;
+    wait_in_fake(world);
     char *jobs = world_read(world, "slurm/jobs");
     world_slurm_write(world, "jobs", "");
     start_in(world, "other", 1);
@@ -365,11 +371,7 @@ static void another_cluster_is_asked_for_nothing_while_jobs_live(void **state)
 static void a_home_without_live_jobs_may_change_its_cluster(void **state)
 {
     struct world *world = *state;
-    world_stop(world);
-    assert_int_equal(setenv("PHASED_ABSENCE_S", "1", 1), 0);
-    world_start(world, NULL);
-    submit(world);
-    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    wait_in_fake(world);
     world_slurm_write(world, "jobs", "");
     start_in(world, "other", 1);
     world_await(world, "/v1/ping", "cluster.message", of_another_cluster);
