@@ -3,7 +3,7 @@
 
 const TOKEN = 'phased-token';
 const KEPT_MAX = 200; /* answers about runs that have ended */
-const TABS_MS = 400; /* so long a new tab waits for the other tabs */
+const TABS_MS = 400; /* so long a new tab waits before it says that it has no token */
 const tabs = new BroadcastChannel('phased');
 let isGood = false; /* the daemon has taken the token */
 let isRefused = false;
@@ -11,7 +11,7 @@ let isOld = false; /* the daemon had taken the token, and no longer does: it has
 
 tabs.addEventListener('message', ({data}) => {
   if (data === 'token?' && isGood) tabs.postMessage({token: sessionStorage.getItem(TOKEN)});
-  if (isRefused && data.token) {
+  if (data.token && (isRefused || !hasToken())) {
     sessionStorage.setItem(TOKEN, data.token);
     location.reload();
   }
@@ -38,23 +38,11 @@ export function hasToken() {
   return sessionStorage.getItem(TOKEN) !== null;
 }
 
-// Returns whether another tab has given its token.
+// Gives the other tabs time to answer. If one of them does, the listener above loads this tab anew,
+// also if the answer comes late.
 export function askOtherTabs() {
-  return new Promise((resolve) => {
-    const end = (isFound) => {
-      clearTimeout(timer);
-      tabs.removeEventListener('message', take);
-      resolve(isFound);
-    };
-    const take = ({data}) => {
-      if (!data.token) return;
-      sessionStorage.setItem(TOKEN, data.token);
-      end(true);
-    };
-    const timer = setTimeout(() => end(false), TABS_MS);
-    tabs.addEventListener('message', take);
-    tabs.postMessage('token?');
-  });
+  tabs.postMessage('token?');
+  return new Promise((resolve) => setTimeout(resolve, TABS_MS));
 }
 
 // `code` is that of doc/api.md, or: away (no answer), forbidden (the token is not the daemon's).

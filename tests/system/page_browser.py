@@ -1,9 +1,11 @@
 """What the checks of the page share: waiting, the API, the browser, and TAP. See page.py."""
+import contextlib
 import json
 import time
 import urllib.request
 
 DEADLINE_S = 60
+ROWS = '#main tr[data-row]'
 
 
 def wait_for(what, seconds=DEADLINE_S):
@@ -97,6 +99,17 @@ class Page:
         """Waits for the element, because the page draws it when an answer of the daemon comes."""
         wait_for(lambda: self.count(selector))
         return self.browser.find_element('css selector', selector)
+
+    @contextlib.contextmanager
+    def new_tab(self, open_it):
+        """Works in the tab that open_it() opens, and closes the tab."""
+        first, before = self.browser.current_window_handle, set(self.browser.window_handles)
+        open_it()
+        wait_for(lambda: set(self.browser.window_handles) - before)
+        self.browser.switch_to.window((set(self.browser.window_handles) - before).pop())
+        yield
+        self.browser.close()
+        self.browser.switch_to.window(first)
 
     def press(self, *keys):
         """Types to whatever has the focus."""
