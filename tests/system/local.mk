@@ -39,7 +39,7 @@ EXTRA_DIST += tests/system/daemon_job.bats tests/system/daemon_successor.bats \
 TESTS += tests/system/export.bats
 EXTRA_DIST += tests/system/export.bats tests/system/export.py
 EXTRA_DIST += tests/system/page.bats tests/system/page.py tests/system/page_browser.py \
-	tests/system/page_charts.py tests/system/page_runs.py
+	tests/system/page_away.py tests/system/page_charts.py tests/system/page_runs.py
 EXTRA_DIST += tests/system/ssh.bats
 TESTS += tests/system/mcp.bats
 EXTRA_DIST += tests/system/mcp.bats tests/system/mcp.py
