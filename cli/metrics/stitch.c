@@ -41,25 +41,6 @@ static int64_t stitch_limit(const struct stitch_run *runs, size_t count, long lo
     return limit;
 }
 
-static void stitch_add_rows(const json_t *columns, int64_t limit, struct metrics *metrics)
-{
-    const json_t *steps = json_object_get(columns, "steps"), *value;
-    const json_t *times = json_object_get(columns, "times");
-    const char *name;
-    json_t *series;
-    size_t row;
-    json_object_foreach(json_object_get(columns, "series"), name, series)
-    {
-        json_array_foreach(series, row, value)
-        {
-            int64_t step = json_integer_value(json_array_get(steps, row));
-            if (!json_is_null(value) && step <= limit)
-                metrics_add(metrics, name, step, json_number_value(json_array_get(times, row)),
-                            field_as_number(value));
-        }
-    }
-}
-
 int stitch_read(struct cli *cli, const struct address *address, const json_t *history,
                 const struct option_list *names, unsigned last, struct stitch *ret,
                 struct error *err)
@@ -82,7 +63,7 @@ int stitch_read(struct cli *cli, const struct address *address, const json_t *hi
         count += status == 0;
     }
     for (i = 0; i < count; i++)
-        stitch_add_rows(runs[i].metrics, stitch_limit(runs, count, runs[i].attempt), metrics);
+        columns_add(runs[i].metrics, stitch_limit(runs, count, runs[i].attempt), metrics);
     if (status == 0)
         *ret = (struct stitch){
             .columns = columns_json(metrics, NULL, 0, last),

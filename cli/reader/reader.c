@@ -16,6 +16,7 @@
 #include "lib/text.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -155,13 +156,14 @@ int reader_get_history(struct cli *cli, const struct address *address, json_t **
 
 /* --- Metrics ---------------------------------------------------------------------------------- */
 
+/* `part`: which steps of the run, as the API has it: last=20. */
 static int reader_ask_metrics(struct cli *cli, const struct address *run,
-                              const struct option_list *names, unsigned last, json_t **ret_json,
+                              const struct option_list *names, const char *part, json_t **ret_json,
                               struct error *err)
 {
     char buffer[ADDRESS_PATH_SIZE];
     struct text path = {0};
-    text_addf(&path, "%s/metrics?last=%u", address_path(run, buffer), last);
+    text_addf(&path, "%s/metrics?%s", address_path(run, buffer), part);
     for (size_t i = 0; i < names->count; i++)
         text_addf(&path, "&name=%s", names->items[i]);
     int status = client_get(cli, ret_json, err, "%s", text_string(&path));
@@ -169,12 +171,71 @@ static int reader_ask_metrics(struct cli *cli, const struct address *run,
     return status;
 }
 
+static int reader_ask_end(struct cli *cli, const struct address *run,
+                          const struct option_list *names, bool is_last, int64_t *ret_step,
+                          struct error *err)
+{
+    json_t *columns;
+    int status =
+        reader_ask_metrics(cli, run, names, is_last ? "last=1" : "buckets=1", &columns, err);
+    if (status < 0)
+        return status;
+    const json_t *steps = json_object_get(columns, "steps");
+    *ret_step = json_integer_value(json_array_get(steps, is_last ? json_array_size(steps) - 1 : 0));
+    json_decref(columns);
+    return 0;
+}
+
+/* Adds the metrics of some steps. Asks for them in two parts if one answer cannot hold them. */
+static int reader_add_steps(struct cli *cli, const struct address *run,
+                            const struct option_list *names, int64_t from, int64_t to,
+                            struct metrics *metrics, struct error *err)
+{
+    char part[64];
+    json_t *columns;
+    (void)snprintf(part, sizeof part, "from=%lld&to=%lld", (long long)from, (long long)to);
+    int status = reader_ask_metrics(cli, run, names, part, &columns, err);
+    if (status == -EFBIG && from < to) {
+        int64_t middle = from + (to - from) / 2;
+        status = reader_add_steps(cli, run, names, from, middle, metrics, err);
+        return status < 0 ? status
+                          : reader_add_steps(cli, run, names, middle + 1, to, metrics, err);
+    }
+    if (status < 0)
+        return status;
+    columns_add(columns, INT64_MAX, metrics);
+    json_decref(columns);
+    return 0;
+}
+
+/* For metrics that one answer cannot hold. The record is not read, because nobody else can open it
+ * while a daemon runs on a network file system. */
+static int reader_ask_in_parts(struct cli *cli, const struct address *run,
+                               const struct option_list *names, unsigned last, json_t **ret_json,
+                               struct error *err)
+{
+    int64_t from = 0, to = 0;
+    struct metrics *metrics = metrics_new();
+    int status = reader_ask_end(cli, run, names, false, &from, err);
+    if (status == 0)
+        status = reader_ask_end(cli, run, names, true, &to, err);
+    if (status == 0)
+        status = reader_add_steps(cli, run, names, from, to, metrics, err);
+    if (status == 0)
+        *ret_json = columns_json(metrics, names->items, names->count, last);
+    metrics_free(metrics);
+    return status;
+}
+
 int reader_get_metrics(struct cli *cli, const struct address *run, const struct option_list *names,
                        unsigned last, json_t **ret_json, struct error *err)
 {
-    int status = reader_ask_metrics(cli, run, names, last, ret_json, err);
-    /* -EFBIG: more than an answer can hold */
-    if (status != -EFBIG && !reader_turns_to_files(cli, status))
+    char part[32];
+    (void)snprintf(part, sizeof part, "last=%u", last);
+    int status = reader_ask_metrics(cli, run, names, part, ret_json, err);
+    if (status == -EFBIG)
+        return reader_ask_in_parts(cli, run, names, last, ret_json, err);
+    if (!reader_turns_to_files(cli, status))
         return status;
     struct metrics *metrics = metrics_new();
     status = record_add_metrics(cli->home.database, run, metrics, err);

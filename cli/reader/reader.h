@@ -1,7 +1,6 @@
 /* Questions about runs that can be answered without the daemon, too. The daemon is asked first. If
  * no daemon runs, the answer comes from the files of the run and from the record, and a line on
- * standard error says so once. The files and the record also answer if the daemon's answer would be
- * too large. */
+ * standard error says so once. */
 #ifndef PHASED_CLI_READER_READER_H
 #define PHASED_CLI_READER_READER_H
 

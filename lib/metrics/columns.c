@@ -77,3 +77,23 @@ json_t *columns_json(struct metrics *metrics, const char *const *names, size_t c
     free(series);
     return json_pack("{s:o, s:o, s:o}", "steps", steps, "times", times, "series", columns);
 }
+
+void columns_add(const json_t *columns, int64_t limit, struct metrics *metrics)
+{
+    const json_t *steps = json_object_get(columns, "steps"), *value;
+    const json_t *times = json_object_get(columns, "times");
+    const char *name;
+    json_t *series;
+    size_t row;
+    double number;
+    json_object_foreach(json_object_get(columns, "series"), name, series)
+    {
+        json_array_foreach(series, row, value)
+        {
+            int64_t step = json_integer_value(json_array_get(steps, row));
+            if (step <= limit && json_double_read(value, &number))
+                metrics_add(metrics, name, step, json_number_value(json_array_get(times, row)),
+                            number);
+        }
+    }
+}

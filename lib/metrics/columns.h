@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct metrics;
 
@@ -13,5 +14,8 @@ struct metrics;
  * all series if there are no names. A name without a series has a column of nulls. */
 json_t *columns_json(struct metrics *metrics, const char *const *names, size_t count,
                      unsigned last);
+
+/* Adds the values of the steps up to `limit`. `columns` is what columns_json() returns. */
+void columns_add(const json_t *columns, int64_t limit, struct metrics *metrics);
 
 #endif

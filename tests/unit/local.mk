@@ -128,8 +128,11 @@ tests_unit_test_held_LDADD = cli/libcli.a $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_logs tests/unit/test_reader
 tests_unit_test_logs_SOURCES = tests/unit/test_logs.c tests/unit/folder.c tests/unit/folder.h
 tests_unit_test_logs_LDADD = cli/libcli.a $(UNIT_LDADD)
-tests_unit_test_reader_SOURCES = tests/unit/test_reader.c tests/unit/folder.c tests/unit/folder.h
-tests_unit_test_reader_LDADD = cli/libcli.a $(UNIT_LDADD)
+READER = cli/reader/reader.c cli/reader/record.c tests/unit/http_server.c tests/unit/http_server.h \
+	$(FOLDER)
+tests_unit_test_reader_SOURCES = tests/unit/test_reader.c $(READER)
+tests_unit_test_reader_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_reader_LDADD = cli/libcli.a $(UNIT_LDADD) $(SQLITE_LIBS)
 UNIT_TESTS += tests/unit/test_tfevents
 tests_unit_test_tfevents_SOURCES = tests/unit/test_tfevents.c tests/unit/folder.c tests/unit/folder.h
 tests_unit_test_tfevents_LDADD = cli/libcli.a $(UNIT_LDADD)

@@ -1,18 +1,23 @@
 /* Runs and metrics, read while no daemon runs. */
 #include "tests/unit/folder.h"
+#include "tests/unit/http_server.h"
 #include "tests/unit/unit.h"
 
+#include "cli/cli.h"
 #include "cli/reader/folder.h"
+#include "cli/reader/reader.h"
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/expr/metrics.h"
 #include "lib/file.h"
+#include "lib/http.h"
 #include "lib/metrics/columns.h"
 #include "lib/option.h"
 #include "lib/text.h"
 
 #include <errno.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +167,76 @@ static void journals_are_readable_after_any_crash(void **state)
     metrics_free(metrics);
 }
 
+enum { BIG_FIRST = 100, BIG_LAST = 103 };
+
+/* A daemon that has too much for one answer about three steps. */
+static char *answer_big_run(void *context, const char *method, const char *path, const char *body,
+                            int *ret_status)
+{
+    static const char beginning[] = "/v1/workflows/7/phases/a/runs/2/metrics?";
+    int from = BIG_FIRST, to = BIG_LAST;
+    (void)context;
+    (void)method;
+    (void)body;
+    if (!text_starts(path, beginning)) {
+        *ret_status = 500;
+        return text_format("{}");
+    }
+    const char *query = path + strlen(beginning);
+    if (text_starts(query, "last=1&"))
+        from = BIG_LAST;
+    else if (text_starts(query, "buckets=1&"))
+        return text_format("{\"steps\": [%d, %d], \"times\": [1, 1], \"series\": {}}", from, to);
+    else
+        (void)sscanf(query, "from=%d&to=%d&", &from, &to); /* not there: all steps */
+    assert_non_null(strstr(query, "&name=loss"));
+    if (to - from >= 2)
+        return text_format("{%*s}", 64 << 20, "");
+    struct metrics *metrics = metrics_new();
+    for (int step = from; step <= to; step++)
+        metrics_add(metrics, "loss", step, step / 2.0,
+                    step == BIG_LAST ? (double)NAN : (double)step);
+    json_t *json = columns_json(metrics, NULL, 0, 0);
+    char *text = json_dumps(json, 0);
+    json_decref(json);
+    metrics_free(metrics);
+    return text;
+}
+
+/* On a network file system, the daemon holds the record. */
+static void metrics_that_no_answer_can_hold_come_in_parts(void **state)
+{
+    (void)state;
+    static const struct option_list loss = {.items = {"loss"}, .count = 1};
+    const struct address run = {.workflow = 7, .phase = "a", .attempt = 2};
+    struct cli cli = {.as_json = true};
+    struct error err;
+    sqlite3 *record;
+    json_t *json = NULL;
+    assert_int_equal(home_init(&cli.home, folder, &err), 0);
+    assert_int_equal(sqlite3_open(cli.home.database, &record), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(record, "PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE run (id)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    const struct http_server_options options = {.socket_path = cli.home.socket,
+                                                .answer = answer_big_run};
+    struct http_server *server = http_server_start(&options);
+    assert_int_equal(reader_get_metrics(&cli, &run, &loss, 0, &json, &err), 0);
+    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    assert_string_equal(text, "{\"steps\":[100,101,102,103],\"times\":[50.0,50.5,51.0,51.5],"
+                              "\"series\":{\"loss\":[100.0,101.0,102.0,\"nan\"]}}");
+    free(text);
+    json_decref(json);
+    assert_int_equal(reader_get_metrics(&cli, &run, &loss, 3, &json, &err), 0);
+    assert_int_equal(json_array_size(json_object_get(json, "steps")), 3);
+    json_decref(json);
+    assert_false(cli.reads_files);
+    http_client_free(cli.client);
+    http_server_end(server);
+    (void)sqlite3_close(record); /* nothing is to be kept */
+    home_fini(&cli.home);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +248,8 @@ int main(void)
                                         folder_remove),
         cmocka_unit_test(series_share_one_list_of_steps),
         cmocka_unit_test_setup_teardown(journals_are_readable_after_any_crash, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(metrics_that_no_answer_can_hold_come_in_parts, folder_make,
                                         folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
