@@ -9,6 +9,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +21,10 @@
 #define TFEVENTS_BEGINNING "events.out.tfevents."
 #define TFEVENTS_ENDING    ".phasectl"
 
-enum { TFEVENTS_EMPTY_S = 3600 /* how long TensorBoard may take to go on to the next file */ };
+enum {
+    TFEVENTS_EMPTY_S = 3600, /* how long TensorBoard may take to go on to the next file */
+    TFEVENTS_SECOND_US = 1000000,
+};
 
 /* --- Bytes ------------------------------------------------------------------------------------ */
 
@@ -206,6 +211,26 @@ static void tfevents_empty_others(const char *folder, const char *name, time_t n
         (void)closedir(dir); /* it was only read */
 }
 
+/* The newest time in the names of the files of phasectl, in microseconds; 0: there is no file. */
+static int64_t tfevents_newest_us(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    int64_t newest = 0;
+    while (dir && (entry = readdir(dir))) {
+        long long seconds;
+        long us;
+        int end = 0;
+        if (sscanf(entry->d_name, TFEVENTS_BEGINNING "%10lld.%6ld%n", &seconds, &us, &end) == 2 &&
+            text_equal(entry->d_name + end, TFEVENTS_ENDING) &&
+            seconds * TFEVENTS_SECOND_US + us > newest)
+            newest = seconds * TFEVENTS_SECOND_US + us;
+    }
+    if (dir)
+        (void)closedir(dir); /* it was only read */
+    return newest;
+}
+
 int tfevents_replace(const char *folder, const struct text *file, char **ret_path,
                      struct error *err)
 {
@@ -214,8 +239,11 @@ int tfevents_replace(const char *folder, const struct text *file, char **ret_pat
     if (status < 0)
         return status;
     (void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
-    char *name = text_format(TFEVENTS_BEGINNING "%010lld.%06ld" TFEVENTS_ENDING,
-                             (long long)now.tv_sec, now.tv_nsec / 1000);
+    int64_t us = now.tv_sec * TFEVENTS_SECOND_US + now.tv_nsec / 1000;
+    int64_t newest = tfevents_newest_us(folder);
+    us = us > newest ? us : newest + 1; /* the clock was set back */
+    char *name = text_format(TFEVENTS_BEGINNING "%010" PRId64 ".%06" PRId64 TFEVENTS_ENDING,
+                             us / TFEVENTS_SECOND_US, us % TFEVENTS_SECOND_US);
     char *path = text_format("%s/%s", folder, name);
     int fd = tfevents_open(path, O_CREAT | O_EXCL, err);
     status = fd < 0 ? fd : tfevents_write(fd, path, file, err);
@@ -223,7 +251,8 @@ int tfevents_replace(const char *folder, const struct text *file, char **ret_pat
         tfevents_empty_others(folder, name, now.tv_sec);
         *ret_path = path;
     } else {
-        (void)unlink(path); /* half a file is worse than the old one */
+        if (fd >= 0)
+            (void)unlink(path); /* half a file is worse than the old one */
         free(path);
     }
     free(name);

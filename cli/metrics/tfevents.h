@@ -38,8 +38,8 @@ void tfevents_add_beginning(struct text *file, double time_s);
  * step that was added. `columns` is an answer of metrics. Sets the steps in `last`. */
 void tfevents_add_rows(struct text *file, const json_t *columns, json_t *last);
 
-/* Writes a new file into the folder, which is made. Then empties the older files of phasectl there.
- * `ret_path` is the caller's to free(). */
+/* Writes a new file into the folder, which is made. Its name comes after the names of the files of
+ * phasectl there. Then empties these files. `ret_path` is the caller's to free(). */
 int tfevents_replace(const char *folder, const struct text *file, char **ret_path,
                      struct error *err);
 

@@ -162,6 +162,23 @@ static void a_new_file_replaces_the_files_before(void **state)
     free(third);
 }
 
+static void a_new_file_comes_last_after_the_clock_was_set_back(void **state)
+{
+    (void)state;
+    struct text file = {0};
+    struct error err;
+    char *path;
+    folder_put("old", "events.out.tfevents.9000000000.999999.phasectl");
+    folder_put("old", "events.out.tfevents.0000000001.000000.phasectl");
+    folder_put("of a trainer", "events.out.tfevents.9999999999.host");
+    text_add(&file, "new");
+    assert_int_equal(tfevents_replace(folder, &file, &path, &err), 0);
+    assert_string_equal(strrchr(path, '/'), "/events.out.tfevents.9000000001.000000.phasectl");
+    assert_file(path, "new");
+    text_fini(&file);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +188,8 @@ int main(void)
         cmocka_unit_test(a_step_is_an_event_with_its_new_values),
         cmocka_unit_test_setup_teardown(a_new_file_replaces_the_files_before, folder_make,
                                         folder_remove),
+        cmocka_unit_test_setup_teardown(a_new_file_comes_last_after_the_clock_was_set_back,
+                                        folder_make, folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
