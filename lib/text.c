@@ -4,6 +4,7 @@
 #include "lib/memory.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,21 @@ void text_addv(struct text *text, const char *format, va_list args)
     text_reserve(text, (size_t)size);
     (void)vsnprintf(text->data + text->size, (size_t)size + 1, format, args); /* measured above */
     text->size += (size_t)size;
+}
+
+void text_add_number(struct text *text, double number)
+{
+    char digits[40];
+    if (isnan(number)) {
+        text_add(text, "nan"); /* printf() may write -nan */
+        return;
+    }
+    for (int precision = 15; precision <= 17; precision++) {
+        (void)snprintf(digits, sizeof digits, "%.*g", precision, number); /* long enough */
+        if (strtod(digits, NULL) == number)
+            break;
+    }
+    text_add(text, digits);
 }
 
 void text_add_quoted(struct text *text, const char *string)

@@ -23,6 +23,9 @@ void text_add_bytes(struct text *text, const void *bytes, size_t size);
 void text_addf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_addv(struct text *text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
+/* Adds the fewest digits that give the same number again: 0.1. NaN is nan, and infinities are inf
+ * and -inf. */
+void text_add_number(struct text *text, double number);
 /* Adds `string` as one word for a POSIX shell. */
 void text_add_quoted(struct text *text, const char *string);
 

@@ -8,11 +8,9 @@
 #include <assert.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { CURVES_NUMBER_SIZE = 32, CURVES_WIDTH = 1000, CURVES_HEIGHT = 400 /* pixels */ };
+enum { CURVES_WIDTH = 1000, CURVES_HEIGHT = 400 /* pixels */ };
 
 void curves_add(struct curves *curves, const struct address *run, json_t *metrics)
 {
@@ -66,17 +64,6 @@ json_t *curves_names(const struct curves *curves, const struct option_list *want
     return names;
 }
 
-/* The shortest text that reads back as the same number. */
-static const char *curves_number(double value, char buffer[CURVES_NUMBER_SIZE])
-{
-    if (isnan(value))
-        return "nan"; /* never "-nan" */
-    (void)snprintf(buffer, CURVES_NUMBER_SIZE, "%.15g", value);
-    if (strtod(buffer, NULL) != value)
-        (void)snprintf(buffer, CURVES_NUMBER_SIZE, "%.17g", value);
-    return buffer;
-}
-
 /* --- CSV -------------------------------------------------------------------------------------- */
 
 /* Adds a field. A name may hold anything, as programs print it. */
@@ -97,7 +84,6 @@ static void curves_csv_field(struct text *text, const char *field)
 
 void curves_csv(const struct curves *curves, const json_t *names, struct text *text)
 {
-    char buffer[CURVES_NUMBER_SIZE];
     const json_t *step;
     const char *name;
     json_t *value;
@@ -117,9 +103,9 @@ void curves_csv(const struct curves *curves, const json_t *names, struct text *t
             json_object_foreach((json_t *)names, name, value)
             {
                 const json_t *cell = json_array_get(curves_series(run, name), row);
-                bool is_missing = !cell || json_is_null(cell);
-                text_addf(text, ",%s",
-                          is_missing ? "" : curves_number(field_as_number(cell), buffer));
+                text_add(text, ",");
+                if (cell && !json_is_null(cell))
+                    text_add_number(text, field_as_number(cell));
             }
             text_add(text, "\n");
         }
@@ -146,16 +132,17 @@ static void curves_gnuplot_string(struct text *text, const char *string)
  */
 static void curves_gnuplot_data(const struct curves_run *run, const char *name, struct text *text)
 {
-    char buffer[CURVES_NUMBER_SIZE];
     const json_t *series = curves_series(run, name), *step;
     size_t row;
     json_array_foreach(json_object_get(run->metrics, "steps"), row, step)
     {
         const json_t *value = json_array_get(series, row);
         double number = field_as_number(value);
-        if (isfinite(number))
-            text_addf(text, "%.0f %s\n", json_number_value(step), curves_number(number, buffer));
-        else if (value && !json_is_null(value))
+        if (isfinite(number)) {
+            text_addf(text, "%.0f ", json_number_value(step));
+            text_add_number(text, number);
+        }
+        if (value && !json_is_null(value))
             text_add(text, "\n");
     }
 }

@@ -314,26 +314,6 @@ int extract_options_from_json(const json_t *json, struct extract_options *ret_op
 
 /* --- Rows as JSON ---------------------------------------------------------------------------- */
 
-/* Writes the fewest digits that give the same number again. */
-static void extract_add_number(struct text *text, double value)
-{
-    char digits[40];
-    if (isnan(value)) {
-        text_add(text, "\"nan\"");
-        return;
-    }
-    if (isinf(value)) {
-        text_add(text, value > 0 ? "\"inf\"" : "\"-inf\"");
-        return;
-    }
-    for (int precision = 15; precision <= 17; precision++) {
-        (void)snprintf(digits, sizeof digits, "%.*g", precision, value); /* long enough */
-        if (strtod(digits, NULL) == value)
-            break;
-    }
-    text_add(text, digits);
-}
-
 /* Names are plain, so they need no quotes. */
 void extract_row_write(const struct extract_row *row, struct text *text)
 {
@@ -341,8 +321,10 @@ void extract_row_write(const struct extract_row *row, struct text *text)
     if (row->has_step)
         text_addf(text, "\"step\": %lld", (long long)row->step);
     for (size_t i = 0; i < row->count; i++) {
-        text_addf(text, "%s\"%s\": ", i || row->has_step ? ", " : "", row->values[i].name);
-        extract_add_number(text, row->values[i].value);
+        const char *quote = isfinite(row->values[i].value) ? "" : "\"";
+        text_addf(text, "%s\"%s\": %s", i || row->has_step ? ", " : "", row->values[i].name, quote);
+        text_add_number(text, row->values[i].value);
+        text_add(text, quote);
     }
     text_add(text, "}");
 }

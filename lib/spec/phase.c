@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,17 +227,11 @@ json_t *phase_spec_options(const json_t *json, unsigned parts)
     return options;
 }
 
-/* Writes the fewest digits that read back to the same number. */
 static void phase_real_text(double number, struct text *text)
 {
-    char digits[32];
-    for (int precision = 15; precision <= 17; precision++) {
-        (void)snprintf(digits, sizeof digits, "%.*g", precision, number); /* always fits */
-        if (strtod(digits, NULL) == number)
-            break;
-    }
-    text_add(text, digits);
-    if (!strpbrk(digits, ".eni")) /* many programs read 5 as another type */
+    size_t size = text->size;
+    text_add_number(text, number);
+    if (!strpbrk(text_string(text) + size, ".eni")) /* many programs read 5 as another type */
         text_add(text, ".0");
 }
 

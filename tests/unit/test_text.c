@@ -25,6 +25,31 @@ static void a_text_grows_as_needed(void **state)
     text_fini(&text);
 }
 
+static void a_number_has_the_fewest_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        double number;
+        const char *text;
+    } rows[] = {
+        {0.1, "0.1"},
+        {5, "5"},
+        {1.0 / 3, "0.3333333333333333"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {-1e300, "-1e+300"},
+        {NAN, "nan"},
+        {-NAN, "nan"},
+        {INFINITY, "inf"},
+        {-INFINITY, "-inf"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct text text = {0};
+        text_add_number(&text, rows[i].number);
+        assert_string_equal(text_string(&text), rows[i].text);
+        text_fini(&text);
+    }
+}
+
 static void a_quoted_word_survives_a_shell(void **state)
 {
     (void)state;
@@ -166,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_grows_as_needed),
+        cmocka_unit_test(a_number_has_the_fewest_digits),
         cmocka_unit_test(a_quoted_word_survives_a_shell),
         cmocka_unit_test(a_name_is_suggested_only_if_it_is_near),
         cmocka_unit_test(a_list_has_items_between_commas),
