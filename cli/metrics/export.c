@@ -24,7 +24,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { EXPORT_POLL_MS = 2000, EXPORT_NEWEST = 200 /* steps that are asked for in a poll */ };
+enum {
+    EXPORT_POLL_MS = 2000,
+    EXPORT_NEWEST = 200,   /* steps that are asked for in a poll */
+    EXPORT_CONTESTED = 30, /* polls: another follower would empty the file much earlier */
+};
 
 struct export_curve {
     struct address address; /* of a phase or run */
@@ -35,6 +39,9 @@ struct export_curve {
     int64_t last_step;
     json_t *last; /* for each name, the last step in the event file */
     char *path;   /* of the event file; NULL: the event file does not exist */
+    /* Another program emptied the event file, and this program has replaced it: polls until that is
+     * forgotten. */
+    unsigned contested;
 };
 
 struct exporter {
@@ -131,6 +138,24 @@ static int export_get_newest(const struct exporter *exporter, const struct expor
     return reader_get_metrics(exporter->cli, &run, exporter->options->names, 0, ret_columns, err);
 }
 
+/* Adds what is new to the event file. Sets `ret_is_gone` if the file must be written whole, because
+ * another program has emptied it. That is done once: if the file is emptied again soon, another
+ * program follows the same curve, and one of the two must end. */
+static int export_append(struct export_curve *curve, const json_t *columns, bool *ret_is_gone,
+                         struct error *err)
+{
+    struct text more = {0};
+    tfevents_add_rows(&more, columns, curve->last);
+    int status = tfevents_append(curve->path, &more, err);
+    text_fini(&more);
+    *ret_is_gone = status == -ENOENT && !curve->contested;
+    if (*ret_is_gone)
+        curve->contested = EXPORT_CONTESTED;
+    else if (status == 0 && curve->contested)
+        curve->contested--;
+    return *ret_is_gone ? 0 : status;
+}
+
 /* Adds what is new to files that were written whole before. */
 static int export_more(const struct exporter *exporter, struct export_curve *curve,
                        const json_t *history, struct error *err)
@@ -142,13 +167,8 @@ static int export_more(const struct exporter *exporter, struct export_curve *cur
     bool has_steps = json_array_size(json_object_get(columns, "steps")) > 0;
     bool is_whole = has_steps && ((exporter->options->tensorboard && !curve->path) ||
                                   export_step(columns, false) <= curve->taken_back);
-    if (has_steps && !is_whole && exporter->options->tensorboard) {
-        struct text more = {0};
-        tfevents_add_rows(&more, columns, curve->last);
-        status = tfevents_append(curve->path, &more, err);
-        is_whole = status == -ENOENT; /* another phasectl has written a new file */
-        text_fini(&more);
-    }
+    if (has_steps && !is_whole && exporter->options->tensorboard)
+        status = export_append(curve, columns, &is_whole, err);
     if (is_whole) {
         status = export_whole(exporter, curve, history, err);
     } else if (status == 0 && has_steps) {

@@ -267,7 +267,8 @@ int tfevents_append(const char *path, const struct text *more, struct error *err
         return fd;
     if (fstat(fd, &info) == 0 && !info.st_size) {
         (void)close(fd); /* nothing was written */
-        return error_set(err, -ENOENT, "another program has emptied %s: run the command again",
+        return error_set(err, -ENOENT,
+                         "another program has emptied %s; does another phasectl write this curve?",
                          path);
     }
     return tfevents_write(fd, path, more, err);

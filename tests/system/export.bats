@@ -11,7 +11,7 @@ setup() {
     cd "$PHASED_HOME" || return
 }
 teardown() {
-    kill "${follower:-}" 2>/dev/null || true
+    kill "${earlier:-}" "${follower:-}" 2>/dev/null || true
     home_down
 }
 
@@ -168,4 +168,28 @@ has_step() {
     phasectl metrics "$workflow/train#1" --tensorboard events
     [ "$(read_back events "events/forgetful-$workflow/train#1" | tail -n 1 | cut -d' ' -f2)" = \
         "$(record 'SELECT last_step FROM run WHERE attempt = 1')" ]
+}
+
+# has_event STEP: whether a follower has written this step for TensorBoard.
+has_event() { read_back events "events/forgetful-$workflow/train" | grep -q "^loss $1 "; }
+
+# is_gone PROCESS
+is_gone() { ! kill -0 "$1" 2>/dev/null; }
+
+@test "of two calls that follow the same curve, the earlier ends" {
+    phasectl daemon start
+    workflow=$(forgetful | submit)
+    phasectl metrics "$workflow" --tensorboard events --follow >/dev/null 2>earlier.err &
+    earlier=$!
+    eventually 60 has_event 10
+    phasectl metrics "$workflow/train" --tensorboard events --follow >/dev/null &
+    follower=$!
+    eventually 60 is_gone "$earlier"
+    code=0
+    wait "$earlier" || code=$?
+    [ "$code" = 1 ]
+    [[ $(<earlier.err) = "phasectl: another program has emptied events/forgetful-$workflow/train/events.out.tfevents."* ]]
+    [ "$(find "events/forgetful-$workflow/train" -type f | wc -l)" -le 4 ]
+    eventually 60 has_event 100
+    kill -0 "$follower"
 }
