@@ -24,8 +24,6 @@
 
 #define DIFF_CHANGES "changes" /* what git diff printed at the submission */
 
-#define DIFF_TOTAL "total" /* the figures of all phases together */
-
 /* One of the two. All JSON is owned. */
 struct diff_side {
     struct address address;
@@ -33,7 +31,8 @@ struct diff_side {
     json_t *code;    /* file, folder, machine, commit and options, by name */
     json_t *params;  /* by phase, by name */
     json_t *spec;    /* the resolved file, or phase, without params */
-    json_t *figures; /* by phase: state, steps, metrics, cost */
+    json_t *figures; /* by phase: what diff_figures[] has */
+    json_t *total;   /* of a workflow: the same of all phases together; else NULL */
 };
 
 struct diff {
@@ -49,6 +48,7 @@ static void diff_fini(struct diff *diff)
         json_decref(sides[i]->params);
         json_decref(sides[i]->spec);
         json_decref(sides[i]->figures);
+        json_decref(sides[i]->total);
     }
     json_decref(diff->code);
     json_decref(diff->params);
@@ -141,14 +141,12 @@ static void diff_add_figure(json_t *figures, const char *name, const json_t *val
 static json_t *diff_phase_figures(const json_t *phase)
 {
     const json_t *total = members_total(phase);
-    json_t *figures = json_object(), *value;
-    const char *name;
+    json_t *figures = json_object();
     diff_add_figure(figures, "state", json_object_get(phase, "state"));
     diff_add_figure(figures, "runs", json_object_get(total, "attempts"));
     diff_add_figure(figures, "step", json_object_get(phase, "step"));
     diff_add_figure(figures, "best", json_object_get(phase, "best"));
-    json_object_foreach(json_object_get(phase, "metrics"), name, value)
-        diff_add_figure(figures, name, value);
+    diff_add_figure(figures, "metrics", json_object_get(phase, "metrics"));
     diff_add_figure(figures, "gpu_seconds", json_object_get(total, "gpu_seconds"));
     diff_add_figure(figures, "cost_usd", json_object_get(total, "cost_usd"));
     return figures;
@@ -159,9 +157,10 @@ static int diff_add_metrics(struct cli *cli, const struct address *run, json_t *
                             struct error *err)
 {
     static const struct option_list all = {.count = 0};
-    json_t *metrics, *values;
+    json_t *metrics, *values, *newest = json_object();
     const char *name;
     int status = reader_get_metrics(cli, run, &all, 0, &metrics, err);
+    (void)json_object_set_new(figures, "metrics", newest); /* fails only without memory */
     if (status < 0)
         return status;
     json_object_foreach(json_object_get(metrics, "series"), name, values)
@@ -169,7 +168,7 @@ static int diff_add_metrics(struct cli *cli, const struct address *run, json_t *
         size_t last = json_array_size(values);
         while (last && json_is_null(json_array_get(values, last - 1)))
             last--;
-        diff_add_figure(figures, name, last ? json_array_get(values, last - 1) : NULL);
+        diff_add_figure(newest, name, last ? json_array_get(values, last - 1) : NULL);
     }
     json_decref(metrics);
     return 0;
@@ -216,7 +215,7 @@ static int diff_read_figures(struct cli *cli, struct diff_side *side, struct err
                                       diff_phase_figures(phase));
     }
     if (address_kind(&side->address) == ADDRESS_WORKFLOW)
-        (void)json_object_set_new(side->figures, DIFF_TOTAL, diff_phase_figures(json));
+        side->total = diff_phase_figures(json);
     json_decref(json);
     return 0;
 }
@@ -302,7 +301,7 @@ static void diff_write_part(const struct cli *cli, const struct diff *diff, cons
         if (!difference_is_long(left) && !difference_is_long(right))
             continue;
         text_addf(text, "%s:\n", path);
-        if (text_equal(path, DIFF_CHANGES))
+        if (rows == diff->code && text_equal(path, DIFF_CHANGES))
             text_addf(text, "  phasectl show %s --diff, phasectl show %s --diff\n", diff->left.name,
                       diff->right.name);
         else
@@ -311,21 +310,40 @@ static void diff_write_part(const struct cli *cli, const struct diff *diff, cons
     text_add(text, "\n");
 }
 
-/* Adds the cell of a figure, in the unit that its name says. */
-static void diff_add_figure_cell(struct table *table, const char *name, const json_t *value)
+enum diff_kind { DIFF_TEXT, DIFF_NUMBER, DIFF_DURATION, DIFF_COST, DIFF_METRICS };
+
+/* The figures of a phase or run, in the order in which they are shown. Metrics have any names, so
+ * they are an object of their own. */
+static const struct {
+    const char *name, *shown;
+    enum diff_kind kind;
+} diff_figures[] = {
+    {"state", "state", DIFF_TEXT},
+    {"outcome", "outcome", DIFF_TEXT},
+    {"cause", "cause", DIFF_TEXT},
+    {"runs", "runs", DIFF_NUMBER},
+    {"first_step", "first step", DIFF_NUMBER},
+    {"step", "step", DIFF_NUMBER},
+    {"best", "best", DIFF_TEXT},
+    {"metrics", NULL, DIFF_METRICS},
+    {"gpu_seconds", "GPU time", DIFF_DURATION},
+    {"cost_usd", "cost", DIFF_COST},
+    {"seconds", "time", DIFF_DURATION},
+};
+
+static void diff_add_figure_cell(struct table *table, enum diff_kind kind, const json_t *value)
 {
-    double number = field_as_number(value);
-    bool is_text = !value || (json_is_string(value) && isnan(number) &&
-                              !text_equal(json_string_value(value), "nan"));
-    if (is_text)
-        table_add_in(table, value ? view_colour(json_string_value(value)) : COLOUR_PLAIN,
-                     value ? json_string_value(value) : "-");
-    else if (text_equal(name, "gpu_seconds") || text_equal(name, "seconds"))
-        table_add_duration(table, number);
-    else if (text_equal(name, "cost_usd"))
-        table_add_cost(table, number);
+    const char *text = json_string_value(value);
+    if (!value)
+        table_add(table, "-");
+    else if (kind == DIFF_TEXT)
+        table_add_in(table, view_colour(text ? text : ""), text ? text : "");
+    else if (kind == DIFF_DURATION)
+        table_add_duration(table, field_as_number(value));
+    else if (kind == DIFF_COST)
+        table_add_cost(table, field_as_number(value));
     else
-        table_add_number(table, number);
+        table_add_number(table, field_as_number(value));
 }
 
 static void diff_add_change(struct table *table, const json_t *left, const json_t *right)
@@ -338,42 +356,47 @@ static void diff_add_change(struct table *table, const json_t *left, const json_
         table_add(table, "");
 }
 
-/* Adds a row for each figure; the name of the phase only before the first. */
+/* The rows of a phase or run, as they are added. */
+struct diff_rows {
+    struct table *table;
+    bool names_phase;
+    const char *phase; /* for the next row: empty after the first */
+};
+
+/* Adds no row if neither side has the figure. */
+static void diff_add_figure_row(struct diff_rows *rows, const char *shown, enum diff_kind kind,
+                                const json_t *left, const json_t *right)
+{
+    if (!left && !right)
+        return;
+    if (rows->names_phase)
+        table_add(rows->table, rows->phase);
+    rows->phase = "";
+    table_add(rows->table, shown);
+    diff_add_figure_cell(rows->table, kind, left);
+    diff_add_figure_cell(rows->table, kind, right);
+    diff_add_change(rows->table, left, right);
+}
+
 static void diff_add_rows(struct table *table, bool names_phase, const char *phase,
                           const json_t *left, const json_t *right)
 {
-    static const struct {
-        const char *name, *shown;
-    } words[] = {{"gpu_seconds", "GPU time"},
-                 {"cost_usd", "cost"},
-                 {"seconds", "time"},
-                 {"first_step", "first step"}};
-    json_t *names = json_object(), *value;
-    const char *name;
-    /* Time and cost stay at the end when the right side has more metrics. */
-    json_object_foreach((json_t *)left, name, value)
-    {
-        if (text_equal(name, "gpu_seconds") || text_equal(name, "seconds"))
-            (void)json_object_update_missing(names, (json_t *)right);
-        (void)json_object_del(names, name);
-        (void)json_object_set(names, name, value);
+    struct diff_rows rows = {table, names_phase, phase};
+    for (size_t i = 0; i < sizeof diff_figures / sizeof diff_figures[0]; i++) {
+        const json_t *a = json_object_get(left, diff_figures[i].name);
+        const json_t *b = json_object_get(right, diff_figures[i].name);
+        if (diff_figures[i].kind != DIFF_METRICS) {
+            diff_add_figure_row(&rows, diff_figures[i].shown, diff_figures[i].kind, a, b);
+            continue;
+        }
+        json_t *names = json_object(), *value;
+        const char *name;
+        (void)json_object_update(names, (json_t *)a); /* fail without metrics */
+        (void)json_object_update_missing(names, (json_t *)b);
+        json_object_foreach(names, name, value) diff_add_figure_row(
+            &rows, name, DIFF_NUMBER, json_object_get(a, name), json_object_get(b, name));
+        json_decref(names);
     }
-    (void)json_object_update_missing(names, (json_t *)right);
-    json_object_foreach(names, name, value)
-    {
-        const json_t *a = json_object_get(left, name), *b = json_object_get(right, name);
-        const char *shown = name;
-        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-            shown = text_equal(name, words[i].name) ? words[i].shown : shown;
-        if (names_phase)
-            table_add(table, phase);
-        table_add(table, shown);
-        diff_add_figure_cell(table, name, a);
-        diff_add_figure_cell(table, name, b);
-        diff_add_change(table, a, b);
-        phase = "";
-    }
-    json_decref(names);
 }
 
 static void diff_write_figures(const struct cli *cli, const struct diff *diff, struct text *text)
@@ -390,24 +413,22 @@ static void diff_write_figures(const struct cli *cli, const struct diff *diff, s
     const char *name;
     struct table table;
     (void)json_object_update_missing(phases, (json_t *)right);
-    json_t *total = json_incref(json_object_get(phases, DIFF_TOTAL));
-    (void)json_object_del(phases, DIFF_TOTAL);
-    if (json_object_size(phases) > 1)
-        (void)json_object_set(phases, DIFF_TOTAL, total); /* behind all phases */
-    json_decref(total);
     table_init(&table, columns + skipped, sizeof columns / sizeof columns[0] - skipped);
     json_object_foreach(phases, name, value) diff_add_rows(
         &table, names_phase, name, json_object_get(left, name), json_object_get(right, name));
+    if (json_object_size(phases) > 1)
+        diff_add_rows(&table, names_phase, "total", diff->left.total, diff->right.total);
     table_write(&table, &cli->out, 0, text);
     json_decref(phases);
 }
 
 static void diff_print_json(const struct diff *diff)
 {
-    json_t *json =
-        json_pack("{s:s, s:s, s:O, s:O, s:O, s:{s:O, s:O}}", "left", diff->left.name, "right",
-                  diff->right.name, "code", diff->code, "params", diff->params, "spec", diff->spec,
-                  "figures", "left", diff->left.figures, "right", diff->right.figures);
+    json_t *json = json_pack("{s:s, s:s, s:O, s:O, s:O, s:{s:O, s:O}, s:{s:O?, s:O?}}", "left",
+                             diff->left.name, "right", diff->right.name, "code", diff->code,
+                             "params", diff->params, "spec", diff->spec, "figures", "left",
+                             diff->left.figures, "right", diff->right.figures, "total", "left",
+                             diff->left.total, "right", diff->right.total);
     client_print_json(json);
     json_decref(json);
 }

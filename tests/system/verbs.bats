@@ -272,7 +272,7 @@ timeless() {
     run -0 phasectl diff 3/train#1 3/train#2
     [[ $output = 'the same was submitted'* ]]
     [[ $output =~ outcome\ +held\ +succeeded ]]
-    [ "$(phasectl diff 1 2 --json | jq -c '[.params, .figures.right.train.loss + 0]')" = '[[{"path":"train.steps","left":10,"right":20}],5]' ]
+    [ "$(phasectl diff 1 2 --json | jq -c '[.params, .figures.right.train.metrics.loss + 0]')" = '[[{"path":"train.steps","left":10,"right":20}],5]' ]
     run -2 phasectl diff 1 2/train
     [[ $output = *"compare two workflows, two phases or two runs, not 1 and 2/train"* ]]
     run -1 --separate-stderr phasectl diff 1 99
