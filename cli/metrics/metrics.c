@@ -18,11 +18,11 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/metrics/extract.h"
 #include "lib/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     METRICS_LAST_DEFAULT = 20, /* of a table and of JSON; curves have all steps */
@@ -85,12 +85,6 @@ static int metrics_check_names(struct cli *cli, const struct address *run, const
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
-
-/* Whether the worker could have given a metric this name. Other letters would break the path. */
-static bool metrics_is_name(const char *name)
-{
-    return name[0] && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
-}
 
 static void metrics_write(const struct cli *cli, const json_t *reply, struct text *text)
 {
@@ -328,8 +322,10 @@ static bool metrics_check(const struct cli *cli, const struct metrics_options *o
     unsigned forms = (unsigned)cli->as_json + options->as_plot + options->as_csv +
                      (options->png != NULL) + has_files;
     for (size_t i = 0; i < options->names.count; i++) {
-        if (!metrics_is_name(options->names.items[i])) {
-            (void)cli_usage(cli, "'%s' is not the name of a metric; names have a-z, 0-9 and _",
+        if (!extract_is_name(options->names.items[i])) {
+            (void)cli_usage(cli,
+                            "'%s' is not the name of a metric; names have a-z, 0-9 and _, and "
+                            "begin with no digit",
                             options->names.items[i]);
             return false;
         }

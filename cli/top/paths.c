@@ -3,6 +3,7 @@
 
 #include "cli/field.h"
 #include "cli/view.h"
+#include "lib/metrics/extract.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,18 +23,11 @@ const char *paths_search(const char *words, char buffer[PATHS_SIZE])
     return buffer;
 }
 
-/* Whether the worker could have given a metric this name. Other letters would break the path. */
-static bool paths_is_name(const char *name)
-{
-    size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
-    return !name[size] && size <= 128;
-}
-
 bool paths_curve(const json_t *phase, long long from, char buffer[PATHS_SIZE])
 {
     const char *name = view_best_metric(json_object_get(phase, "metrics"));
     struct address run;
-    if (!name || !paths_is_name(name) ||
+    if (!name || !extract_is_name(name) ||
         address_parse(field_text(json_object_get(phase, "run"), "address"), &run, NULL) < 0)
         return false;
     size_t used = strlen(paths_of(&run, PATHS_CURVE, buffer));

@@ -312,6 +312,12 @@ int extract_options_from_json(const json_t *json, struct extract_options *ret_op
     return 0;
 }
 
+bool extract_is_name(const char *name)
+{
+    size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return size && !name[size] && size <= EXTRACT_NAME_MAX && (name[0] < '0' || name[0] > '9');
+}
+
 /* --- Rows as JSON ---------------------------------------------------------------------------- */
 
 /* Names are plain, so they need no quotes. */

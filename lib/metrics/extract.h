@@ -76,6 +76,10 @@ void extract_end(struct extract *extract);
  * ASCII. Empty: there was no line. Borrowed until the next call. */
 const char *extract_unread(const struct extract *extract);
 
+/* Whether a metric can have this name. Such a name is good in the query of a URL. A name that a
+ * program gives itself (phase-worker metric) may begin with `_`. */
+bool extract_is_name(const char *name);
+
 /* Adds the row as a JSON object: {"step": 200, "loss": 5.147944}. JSON has no NaN and no infinity,
  * so these are the texts "nan", "inf" and "-inf". */
 void extract_row_write(const struct extract_row *row, struct text *text);

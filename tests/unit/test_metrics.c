@@ -1,7 +1,8 @@
-/* Series by name: order of steps, repeated steps, many names. */
+/* Series by name: order of steps, repeated steps, many names; which names there are. */
 #include "tests/unit/unit.h"
 
 #include "lib/expr/metrics.h"
+#include "lib/metrics/extract.h"
 #include "lib/text.h"
 
 #include <stdlib.h>
@@ -127,6 +128,25 @@ static void names_are_kept_in_order_of_arrival(void **state)
     metrics_free(metrics);
 }
 
+static void a_name_is_plain_and_not_too_long(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"loss", "_loss", "step_0", "l"};
+    static const char *const wrong[] = {"",         "0_loss",   "Loss",
+                                        "val/loss", "a&last=1", "l\xC3\xB6ss"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        assert_true(extract_is_name(good[i]));
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(extract_is_name(wrong[i]));
+    char *longest = text_format("%0*d", EXTRACT_NAME_MAX, 0), *longer;
+    longest[0] = 'a';
+    assert_true(extract_is_name(longest));
+    longer = text_format("%s0", longest);
+    assert_false(extract_is_name(longer));
+    free(longest);
+    free(longer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +156,7 @@ int main(void)
         cmocka_unit_test(a_million_rows_in_any_order_end_sorted),
         cmocka_unit_test(a_million_rows_in_reverse_order_are_fast),
         cmocka_unit_test(names_are_kept_in_order_of_arrival),
+        cmocka_unit_test(a_name_is_plain_and_not_too_long),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }
