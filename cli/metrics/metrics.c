@@ -60,7 +60,7 @@ static int metrics_check_name(struct cli *cli, const struct address *run, const 
     const char *other;
     json_t *metrics, *values;
     struct text others = {0};
-    int status = reader_get_metrics(cli, run, &all, 0, &metrics, err);
+    int status = reader_get_metrics(cli, run, &all, 1, &metrics, err);
     if (status < 0)
         return status;
     json_object_foreach(json_object_get(metrics, "series"), other, values)
