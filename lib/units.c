@@ -149,3 +149,41 @@ int units_parse_window(const char *text, unsigned *ret_from, unsigned *ret_to, s
     *ret_to = hour[1] * 60 + minute[1];
     return 0;
 }
+
+int units_parse_time(const char *text, time_t now, enum units_day day, time_t *ret_time)
+{
+    static const struct {
+        const char *form;
+        bool has_date;
+    } forms[] = {
+        {"%Y-%m-%dT%H:%M:%S", true},
+        {"%Y-%m-%dT%H:%M", true},
+        {"%Y-%m-%d %H:%M:%S", true},
+        {"%Y-%m-%d %H:%M", true},
+        {"%Y-%m-%d", true},
+        {"%H:%M:%S", false},
+        {"%H:%M", false},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        struct tm tm = {0};
+        if (!forms[i].has_date && !localtime_r(&now, &tm))
+            return -EINVAL;
+        tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+        const char *end = strptime(text, forms[i].form, &tm);
+        if (!end || *end)
+            continue;
+        tm.tm_isdst = -1;
+        time_t time = mktime(&tm);
+        bool is_other_day = day == UNITS_LAST ? time > now : time < now;
+        if (!forms[i].has_date && is_other_day) {
+            tm.tm_mday += day == UNITS_LAST ? -1 : 1;
+            tm.tm_isdst = -1;
+            time = mktime(&tm);
+        }
+        if (time == (time_t)-1)
+            return -EINVAL;
+        *ret_time = time;
+        return 0;
+    }
+    return -EINVAL;
+}

@@ -1,5 +1,5 @@
 /* Amounts as people write them: durations (`90s`, `1h30m`, `2d`), memory (`256G`) and GPUs
- * (`h100:8`, `8`).
+ * (`h100:8`, `8`); and times (`14:05`).
  *
  * A duration or an amount of memory needs a unit, except `0`. Slurm reads `--time=30` as minutes
  * and most other programs as seconds, and a job that ends after 30 seconds at night helps
@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 struct error;
 
@@ -25,6 +26,14 @@ int units_parse_duration(const char *text, uint32_t *ret_seconds, struct error *
 /* Reads a period of the day, such as `20:00-08:00`, as minutes from midnight. Begin and end
  * differ. */
 int units_parse_window(const char *text, unsigned *ret_from, unsigned *ret_to, struct error *err);
+
+/* Which of the times of day is meant. `now` counts as both. */
+enum units_day { UNITS_LAST, UNITS_NEXT };
+
+/* Reads a time by the local clock: 14:05, 14:05:30, 2026-11-01, and a date with a time of day,
+ * between them a space or `T`. A time of day is the last one before `now`, or the next one after
+ * it. Returns -EINVAL for any other text. */
+int units_parse_time(const char *text, time_t now, enum units_day day, time_t *ret_time);
 
 /* Reads a whole number with K, M, G or T (powers of 1024, as in Slurm; `B` or `iB` may follow). The
  * result is in MiB, rounded up. */

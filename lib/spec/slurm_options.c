@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 static const char *const names[] = {
 #define X(symbol, name, type) name,
@@ -143,41 +142,17 @@ static bool relative_time_read(const char *text, int64_t now, int64_t *ret_time)
     return false;
 }
 
-/* A date with or without a time of day, or a time of day, which means its next occurrence. */
-static bool clock_time_read(const char *text, int64_t now, int64_t *ret_time)
-{
-    static const char *const formats[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d",
-                                          "%H:%M:%S", "%H:%M"};
-    time_t start = (time_t)now;
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        struct tm tm = {0};
-        bool is_of_day = i >= 3;
-        if (is_of_day) {
-            localtime_r(&start, &tm);
-            tm.tm_sec = 0;
-        }
-        const char *end = strptime(text, formats[i], &tm);
-        if (!end || *end != '\0')
-            continue;
-        tm.tm_isdst = -1;
-        time_t time = mktime(&tm);
-        if (is_of_day && time < start) {
-            tm.tm_mday++;
-            tm.tm_isdst = -1;
-            time = mktime(&tm);
-        }
-        *ret_time = time;
-        return time != (time_t)-1;
-    }
-    return false;
-}
-
 static int time_read(const char *text, int64_t now, int64_t *ret_time, struct error *err)
 {
-    if (relative_time_read(text, now, ret_time) || clock_time_read(text, now, ret_time))
+    time_t time;
+    if (relative_time_read(text, now, ret_time))
         return 0;
-    return error_set(err, -EINVAL,
-                     "'%s' is not a time, such as 2026-01-31T18:00, 18:00 or now+90minutes", text);
+    if (units_parse_time(text, (time_t)now, UNITS_NEXT, &time) < 0)
+        return error_set(err, -EINVAL,
+                         "'%s' is not a time, such as 2026-01-31T18:00, 18:00 or now+90minutes",
+                         text);
+    *ret_time = time;
+    return 0;
 }
 
 const char *slurm_option_name(enum slurm_option option)

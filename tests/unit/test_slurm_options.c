@@ -59,6 +59,7 @@ static void values_are_read_as_sbatch_reads_them(void **state)
         {SLURM_OPTION_BEGIN, "06:30:10", NOON + 18 * 3600 + 1810},
         {SLURM_OPTION_BEGIN, "2026-02-01", NOON + 12 * 3600},
         {SLURM_OPTION_BEGIN, "2026-01-31T12:01:05", NOON + 65},
+        {SLURM_OPTION_BEGIN, "2026-01-31 12:01", NOON + 60},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct error err = {0};
