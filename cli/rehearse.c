@@ -138,7 +138,7 @@ static int rehearse_first_step(struct rehearse *report, const json_t *run, doubl
                                struct error *err)
 {
     json_t *reply;
-    int status = client_get_part_of(report->cli, run, "/metrics", &reply, err);
+    int status = client_get_part_of(report->cli, run, "/metrics?buckets=1", &reply, err);
     if (status < 0)
         return status;
     const json_t *first = json_array_get(json_object_get(reply, "steps"), 0);
