@@ -14,9 +14,11 @@
 #include "lib/address.h"
 #include "lib/checkpoint.h"
 #include "lib/error.h"
-#include "lib/expr/expr.h"
 #include "lib/json.h"
+#include "lib/metrics/extract.h"
+#include "lib/metrics/guards.h"
 #include "lib/protocol/words.h"
+#include "lib/spec/phase.h"
 #include "lib/spec/rehearsal.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
@@ -31,6 +33,7 @@
 /* The report, as it grows: as text, and as JSON. */
 struct rehearse {
     struct cli *cli;
+    const json_t *real; /* the resolved file */
     struct text text;
     json_t *phases, *phase; /* the last of them, borrowed */
     unsigned problems;
@@ -62,73 +65,52 @@ static void rehearse_line(struct rehearse *report, const char *what, bool is_bad
 
 /* --- Metrics ---------------------------------------------------------------------------------- */
 
-static void rehearse_add_names(const json_t *phase, const char *expression, json_t *names)
+/* Returns the metrics that the checks and the matrix of the phase need, and that are not in
+ * `series`. The text is the caller's. */
+static int rehearse_missing(const struct rehearse *report, const struct rehearse_phase *phase,
+                            const json_t *series, char **ret_missing, struct error *err)
 {
-    struct expr_name *list = NULL;
-    int count = expression ? expr_list_names(expression, &list, NULL) : 0;
-    for (int i = 0; i < count; i++) {
-        const char *name = list[i].name;
-        bool is_known = text_equal(name, "elapsed") || text_equal(name, "step") ||
-                        json_object_get(json_object_get(phase, "params"), name);
-        if (!list[i].phase[0] && !is_known)
-            (void)json_object_set_new(names, name, json_true());
-    }
-    if (count > 0)
-        free(list);
-}
-
-/* Returns an object. Its keys are the metrics that the checks and the matrix of the phase need. */
-static json_t *rehearse_wanted(const json_t *phase)
-{
-    static const char *const maps[] = {"gate", "guards"};
-    json_t *names = json_object(), *check;
+    const json_t *members = json_object_get(json_object_get(phase->spec, "matrix"), "members");
+    const json_t *first = json_array_get(members, 0);
+    struct guards *guards;
     const char *name;
-    for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
-        json_object_foreach(json_object_get(phase, maps[i]), name, check)
-        {
-            rehearse_add_names(phase, json_string_value(json_object_get(check, "condition")),
-                               names);
-            rehearse_add_names(phase, json_string_value(json_object_get(check, "value")), names);
-        }
-    }
-    const json_t *until = json_object_get(phase, "until");
-    rehearse_add_names(phase, json_string_value(json_object_get(until, "condition")), names);
-    rehearse_add_names(phase, json_string_value(json_object_get(until, "value")), names);
-    const json_t *best = json_object_get(json_object_get(phase, "matrix"), "best");
-    rehearse_add_names(phase, json_string_value(json_object_get(best, "value")), names);
-    rehearse_add_names(phase, json_string_value(json_object_get(best, "where")), names);
-    return names;
+    json_t *values;
+    int status =
+        guards_new(first ? phase_spec_find(report->real, json_string_value(first)) : phase->spec, 0,
+                   &guards, err);
+    if (status < 0)
+        return status;
+    json_object_foreach((json_t *)series, name, values)
+        guards_add(guards, 0, 0, &(struct extract_value){.name = name});
+    *ret_missing = guards_missing(guards);
+    guards_free(guards);
+    return 0;
 }
 
 static int rehearse_metrics(struct rehearse *report, const struct rehearse_phase *phase,
                             struct error *err)
 {
-    struct text came = {0}, missing = {0};
-    json_t *reply, *value, *wanted;
+    struct text came = {0};
+    json_t *reply, *value;
     const char *name;
+    char *missing = NULL;
     int status = client_get_part_of(report->cli, phase->run, "/metrics?last=1", &reply, err);
     if (status < 0)
         return status;
     const json_t *series = json_object_get(reply, "series");
-    wanted = rehearse_wanted(phase->spec);
-    json_object_foreach(wanted, name, value)
-    {
-        if (!json_object_get(series, name))
-            text_addf(&missing, "%s%s", missing.size ? ", " : "", name);
-    }
+    status = rehearse_missing(report, phase, series, &missing, err);
     json_object_foreach((json_t *)series, name, value)
         text_addf(&came, "%s%s", came.size ? ", " : "", name);
     rehearse_line(report, "metrics", false, came.size ? text_string(&came) : "none came");
-    if (missing.size)
-        rehearse_line(report, "MISSING", true, text_string(&missing));
+    if (missing && *missing)
+        rehearse_line(report, "MISSING", true, missing);
     bool counts = json_is_object(json_object_get(phase->spec, "progress"));
     if (counts && isnan(field_number(phase->shown, "step")))
         rehearse_line(report, "STEPS", true, "no steps came, but `progress` asks for them");
     text_fini(&came);
-    text_fini(&missing);
-    json_decref(wanted);
+    free(missing);
     json_decref(reply);
-    return 0;
+    return status;
 }
 
 /* --- Checkpoints ------------------------------------------------------------------------------ */
@@ -388,14 +370,14 @@ static void rehearse_print_json(const struct rehearse *report, const struct addr
     json_decref(json);
 }
 
-/* `real` is the resolved file. A matrix is rehearsed as one phase with the name of the matrix. */
+/* A matrix is rehearsed as one phase with the name of the matrix. */
 static int rehearse_report(struct rehearse *report, const struct address *workflow,
-                           const json_t *real, struct error *err)
+                           struct error *err)
 {
     const json_t *spec;
     int status = 0;
     size_t i;
-    json_array_foreach(json_object_get(real, "phases"), i, spec)
+    json_array_foreach(json_object_get(report->real, "phases"), i, spec)
     {
         struct address address = *workflow;
         json_t *shown;
@@ -436,11 +418,11 @@ static json_t *rehearse_resolve(const char *file, const struct source_words *giv
 /* Follows the rehearsal, and compares it with the file. */
 static int rehearse_run(struct cli *cli, const struct address *workflow, const json_t *real)
 {
-    struct rehearse report = {.cli = cli, .phases = json_array()};
+    struct rehearse report = {.cli = cli, .real = real, .phases = json_array()};
     struct error err;
     int exit_code = watch_workflows(cli, workflow, 1, cli->as_json ? WATCH_SILENTLY : WATCH_LINES);
     if (exit_code == CLI_OK || exit_code == CLI_FAILED) {
-        bool is_told = rehearse_report(&report, workflow, real, &err) == 0;
+        bool is_told = rehearse_report(&report, workflow, &err) == 0;
         if (cli->as_json && is_told)
             rehearse_print_json(&report, workflow);
         else if (!cli->as_json)
