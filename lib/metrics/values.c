@@ -139,39 +139,36 @@ void values_name_of(const char *word, char ret_name[EXTRACT_NAME_MAX + 1])
 void values_init(struct values *values, const char *step_name)
 {
     memset(values, 0, sizeof *values);
-    values->step_index = SIZE_MAX;
+    values_clear(values);
     if (step_name)
         values_name_of(step_name, values->step_name);
 }
 
 void values_clear(struct values *values)
 {
-    values->count = 0;
-    values->names_size = 0;
-    values->step_rank = 0;
-    values->step_index = SIZE_MAX;
+    values->line = (struct values_line){.step_index = SIZE_MAX};
 }
 
 /* Returns the item of the name, which may be a new one. NULL: the line has too many values. */
 static struct extract_value *values_item(struct values *values, const char *name, uint64_t hash)
 {
-    for (size_t i = 0; i < values->count; i++)
+    for (size_t i = 0; i < values->line.count; i++)
         if (values->hashes[i] == hash)
             return &values->items[i];
-    if (values->count == EXTRACT_VALUES_MAX)
+    if (values->line.count == EXTRACT_VALUES_MAX)
         return NULL;
-    values->hashes[values->count] = hash;
-    struct extract_value *item = &values->items[values->count++];
+    values->hashes[values->line.count] = hash;
+    struct extract_value *item = &values->items[values->line.count++];
     item->name = name;
-    values->names_size += strlen(name) + 1;
+    values->line.names_size += strlen(name) + 1;
     return item;
 }
 
 void values_add(struct values *values, const struct span *words, size_t word_count, int index,
                 double value)
 {
-    char *name = values->names + values->names_size;
-    size_t left = VALUES_NAMES_SIZE - values->names_size;
+    char *name = values->names + values->line.names_size;
+    size_t left = VALUES_NAMES_SIZE - values->line.names_size;
     left = left < EXTRACT_NAME_MAX + 1 ? left : EXTRACT_NAME_MAX + 1;
     if (!left || !values_plain_name(words, word_count, index, name, left))
         return;
@@ -183,20 +180,20 @@ void values_add(struct values *values, const struct span *words, size_t word_cou
     if (!item)
         return;
     item->value = value; /* the last value in a line counts, as in a series */
-    if (known->step_rank > values->step_rank && value == floor(value) &&
+    if (known->step_rank > values->line.step_rank && value == floor(value) &&
         fabs(value) <= EXTRACT_STEP_MAX) {
-        values->step_rank = known->step_rank;
-        values->step_index = (size_t)(item - values->items);
-        values->step = (int64_t)value;
+        values->line.step_rank = known->step_rank;
+        values->line.step_index = (size_t)(item - values->items);
+        values->line.step = (int64_t)value;
     }
 }
 
 void values_count_step(struct values *values, double step)
 {
-    if (values->step_rank || step != floor(step) || fabs(step) > EXTRACT_STEP_MAX)
+    if (values->line.step_rank || step != floor(step) || fabs(step) > EXTRACT_STEP_MAX)
         return;
-    values->step_rank = VALUES_STEP_COUNTED;
-    values->step = (int64_t)step;
+    values->line.step_rank = VALUES_STEP_COUNTED;
+    values->line.step = (int64_t)step;
 }
 
 bool values_is_step_name(const struct values *values, const struct span *words, size_t word_count)
@@ -238,56 +235,38 @@ bool values_is_known_metric(struct span word)
 
 uint32_t values_round(struct values *values)
 {
-    bool comes_again = values->round == 0 && values->count;
-    for (size_t i = 0; i < values->count; i++)
+    bool comes_again = values->round == 0 && values->line.count;
+    for (size_t i = 0; i < values->line.count; i++)
         comes_again = comes_again || values_slot(values, values->hashes[i])->round == values->round;
     values->round += comes_again;
-    for (size_t i = 0; i < values->count; i++)
+    for (size_t i = 0; i < values->line.count; i++)
         values_slot(values, values->hashes[i])->round = values->round;
     return values->round;
 }
 
 static void values_remove(struct values *values, size_t index)
 {
-    assert(index < values->count);
-    values->count--;
+    assert(index < values->line.count);
+    values->line.count--;
     memmove(&values->items[index], &values->items[index + 1],
-            (values->count - index) * sizeof *values->items);
+            (values->line.count - index) * sizeof *values->items);
 }
 
 void values_settle(struct values *values)
 {
-    if (values->step_index != SIZE_MAX)
-        values_remove(values, values->step_index);
-    values->step_index = SIZE_MAX;
+    if (values->line.step_index != SIZE_MAX)
+        values_remove(values, values->line.step_index);
+    values->line.step_index = SIZE_MAX;
     /* If another name is the step, a value called `step` would look like the step. */
-    for (size_t i = 0; i < values->count; i++)
+    for (size_t i = 0; i < values->line.count; i++)
         if (text_equal(values->items[i].name, "step"))
             values_remove(values, i);
 }
 
 const double *values_find(const struct values *values, const char *name)
 {
-    for (size_t i = 0; i < values->count; i++)
+    for (size_t i = 0; i < values->line.count; i++)
         if (text_equal(values->items[i].name, name))
             return &values->items[i].value;
     return NULL;
-}
-
-struct values_mark values_mark(const struct values *values)
-{
-    return (struct values_mark){.count = values->count,
-                                .names_size = values->names_size,
-                                .step_index = values->step_index,
-                                .step_rank = values->step_rank,
-                                .step = values->step};
-}
-
-void values_undo(struct values *values, struct values_mark mark)
-{
-    values->count = mark.count;
-    values->names_size = mark.names_size;
-    values->step_index = mark.step_index;
-    values->step_rank = mark.step_rank;
-    values->step = mark.step;
 }

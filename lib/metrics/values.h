@@ -35,15 +35,21 @@ struct values_name {
     bool is_metric;
 };
 
-struct values {
-    struct extract_value items[EXTRACT_VALUES_MAX];
-    uint64_t hashes[EXTRACT_VALUES_MAX]; /* hashes of the names of `items` */
-    size_t count;
-    char names[VALUES_NAMES_SIZE];
-    size_t names_size;
+/* How far the line has been read. The line can be set back to a copy of this: what was added since
+ * then is undone. */
+struct values_line {
+    size_t count;      /* of `items` */
+    size_t names_size; /* of `names` */
     int step_rank;     /* 0: the line has no step so far; a higher rank wins */
     size_t step_index; /* the item that is the step; SIZE_MAX: a step without a name */
     int64_t step;
+};
+
+struct values {
+    struct extract_value items[EXTRACT_VALUES_MAX];
+    uint64_t hashes[EXTRACT_VALUES_MAX]; /* hashes of the names of `items` */
+    char names[VALUES_NAMES_SIZE];
+    struct values_line line;
     char step_name[EXTRACT_NAME_MAX + 1]; /* the name that the spec gives; may be empty */
     struct values_name seen[VALUES_SEEN_SLOTS];
     size_t metric_names, other_names; /* names in `seen`, at most EXTRACT_NAMES_MAX of each kind */
@@ -84,14 +90,5 @@ void values_settle(struct values *values);
 
 /* Returns the value with exactly this name, or NULL. */
 const double *values_find(const struct values *values, const char *name);
-
-/* For undoing what was added since a mark. */
-struct values_mark {
-    size_t count, names_size, step_index;
-    int step_rank;
-    int64_t step;
-};
-struct values_mark values_mark(const struct values *values);
-void values_undo(struct values *values, struct values_mark mark);
 
 #endif
