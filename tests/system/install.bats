@@ -94,7 +94,7 @@ with_slurm() {
     kill -STOP "$pid"
     eventually 60 grep -q '^State:.T' "/proc/$pid/status"
     wc -l <"$said" >"$PHASED_HOME/lines"
-    run ! eventually 2 more_lines "$said"
+    run ! eventually 1 more_lines "$said"
     kill -CONT "$pid"
     eventually 60 more_lines "$said"
 

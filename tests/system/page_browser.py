@@ -4,7 +4,7 @@ import json
 import time
 import urllib.request
 
-DEADLINE_S = 60
+DEADLINE_S = 180
 ROWS = '#main tr[data-row]'
 
 

@@ -64,11 +64,12 @@ page() {
 # Nothing is ever written to this pipe, so reading it is a pause that costs no process.
 exec {never}<> <(:)
 
-# eventually SECONDS COMMAND...: repeats the command until it succeeds. Fails at the deadline. The pauses
-# grow to half a second, because each try costs processor time. On a slow machine the tries of many tests
-# would take all the time: there a pause takes three times as long as the try, up to two seconds.
+# eventually SECONDS COMMAND...: repeats the command until it succeeds. A quick machine that is idle needs
+# much less than SECONDS; the deadline is four times as long, for slow processors and many tests at once.
+# The pauses grow to half a second, because each try costs processor time. On a slow machine the tries of
+# many tests would take all the time: there a pause takes three times as long as the try, up to two seconds.
 eventually() {
-    local deadline=$((SECONDS + $1)) pause_ms=100 begin took_ms pause
+    local deadline=$((SECONDS + 4 * $1)) pause_ms=100 begin took_ms pause
     shift
     until begin=${EPOCHREALTIME/[.,]/} && "$@" >/dev/null 2>&1; do
         [ $SECONDS -lt $deadline ] || return 1

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { WORLD_DEADLINE_MS = 60000 };
+enum { WORLD_DEADLINE_MS = 180000 };
 
 struct world {
     char home[64];
