@@ -135,12 +135,21 @@ static void keys_back(struct model *model)
 
 /* --- Decisions -------------------------------------------------------------------------------- */
 
+/* One decision waits at most. A daemon that hangs must not find a list of old decisions later. */
 static void keys_decide(struct model *model, const char *verb, const struct address *address)
 {
-    char name[ADDRESS_TEXT_SIZE];
+    char name[ADDRESS_TEXT_SIZE], waiting[ADDRESS_TEXT_SIZE];
+    const struct request *before = &model->decision;
+    (void)address_text(address, name);
+    (void)address_text(&before->address, waiting);
+    if (model->has_decision && !(text_equal(before->verb, verb) && text_equal(waiting, name))) {
+        model_notice(model, true, "cannot %s %s yet: %s %s is not sent; press again", verb, name,
+                     before->verb, waiting);
+        return;
+    }
     model->decision = (struct request){.kind = REQUEST_DECIDE, .verb = verb, .address = *address};
     model->has_decision = true;
-    model_notice(model, false, "%s %s ...", verb, address_text(address, name));
+    model_notice(model, false, "%s %s ...", verb, name);
 }
 
 static bool keys_can_be_released(const json_t *phase)

@@ -108,7 +108,13 @@ void model_ask(struct model *model, const struct request *request, double clock_
     else if (request->kind == REQUEST_DECIDE)
         model->has_decision = false;
     model->is_asking = true;
+    model->asked = *request;
     model->asked_s = clock_s;
+}
+
+bool model_is_deciding(const struct model *model)
+{
+    return model->has_decision || (model->is_asking && model->asked.kind == REQUEST_DECIDE);
 }
 
 bool model_is_away(const struct model *model, double clock_s)

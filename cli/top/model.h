@@ -72,8 +72,9 @@ struct model {
     struct log log;
     bool has_decision; /* `decision` waits for being sent */
     struct request decision;
+    struct request asked;    /* the newest request that was sent */
+    double asked_s;          /* when it was sent */
     bool is_asking, is_away; /* a request is under way; the last one found no daemon */
-    double asked_s;          /* when the last request was sent */
 };
 
 void model_init(struct model *model, const struct terminal *terminal);
@@ -89,6 +90,9 @@ const struct answer *model_answer(const struct model *model, const char *path);
 void model_ask(struct model *model, const struct request *request, double clock_s);
 /* Its reply has come. Takes what is in it. */
 void model_take(struct model *model, struct reply *reply, double clock_s);
+
+/* Whether a decision waits for being sent, or for its answer. */
+bool model_is_deciding(const struct model *model);
 
 /* Whether the daemon does not answer. */
 bool model_is_away(const struct model *model, double clock_s);

@@ -26,5 +26,6 @@ int top_verb(struct cli *cli, char **words)
     if (client_ping(cli, &ping, &err) < 0)
         return cli_fail(&err);
     json_decref(ping);
-    return top_run(cli, &err) < 0 ? cli_fail(&err) : CLI_OK;
+    exit_code = top_run(cli, &err);
+    return exit_code < 0 ? cli_fail(&err) : exit_code;
 }

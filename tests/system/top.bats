@@ -38,6 +38,7 @@ teardown() {
     [ -n "${FOLDER:-}" ] || return 0
     [ -n "${BATS_TEST_COMPLETED:-}" ] || picture | sed 's/^/# /' # only shown when the test failed
     tmux -S "$PANE" kill-server 2>/dev/null || true
+    [ -z "${STOPPED:-}" ] || kill -CONT "$STOPPED"
 }
 
 # workflow NAME STEPS LIMIT: a phase whose loss is 5, with a gate that allows LIMIT, and another
@@ -208,6 +209,30 @@ rows_stay() {
     shows '^2/train is being cancelled: its run stops'
     shows '^ +2  training +cancelled'
     eventually 60 state 3 succeeded
+}
+
+@test "q does not lose a decision that was typed just before" {
+    workflow sudden 3 9 | submit --hold
+    terminal 80 24 phasectl top
+    shows '^ +4  sudden +held'
+    keys / sudden Enter
+    keys -l cyq
+    shows '^exit code 0$'
+    in_picture '^4/train '
+    phasectl status --json | jq -e 'any(.workflows[]; .workflow == 4 and .state == "cancelled")'
+}
+
+@test "top says at its end which decision was not sent" {
+    terminal 80 24 phasectl top
+    shows '^ +3  waiting'
+    STOPPED=$(daemon_pid)
+    kill -STOP "$STOPPED"
+    shows '^phased does not answer'
+    keys r
+    shows '^retry [0-9]+ \.\.\.'
+    keys q
+    shows '^exit code 1$'
+    in_picture '^phasectl: retry [0-9]+ was not sent: phased does not answer'
 }
 
 @test "the pane may change its size, and the mouse selects and opens a workflow" {

@@ -152,6 +152,34 @@ static void decisions_are_about_what_is_selected(void **state)
     top_world_fini(&world);
 }
 
+static void a_decision_waits_until_the_one_before_is_sent(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_many(&world, 5);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_type(&world, "hh"); /* the second key changes nothing */
+    assert_string_equal(top_world_row(&world, 22), "hold 5 ...");
+    top_world_type(&world, "jh");
+    assert_string_equal(top_world_row(&world, 22),
+                        "cannot hold 4 yet: hold 5 is not sent; press again");
+    assert_int_equal(top_world_colour(&world, "cannot hold 4"), COLOUR_RED);
+    top_world_type(&world, "q"); /* top_run() waits for what is not sent */
+    assert_true(model_is_deciding(&world.model));
+    assert_string_equal(decision(&world), "hold 5");
+    assert_true(model_is_deciding(&world.model)); /* it has no answer yet */
+    top_world_type(&world, "h");
+    struct reply reply = {.request = world.model.asked,
+                          .json = json_pack("{s:[s]}", "phases", "5/train")};
+    model_take(&world.model, &reply, world.clock_s);
+    assert_string_equal(decision(&world), "hold 4");
+    reply = (struct reply){.request = world.model.asked, .json = json_object()};
+    model_take(&world.model, &reply, world.clock_s);
+    assert_false(model_is_deciding(&world.model));
+    top_world_fini(&world);
+}
+
 static void a_cancel_wants_a_yes(void **state)
 {
     (void)state;
@@ -533,6 +561,7 @@ int main(void)
         cmocka_unit_test(help_names_all_keys_and_closes),
         cmocka_unit_test(the_selection_follows_its_workflow),
         cmocka_unit_test(decisions_are_about_what_is_selected),
+        cmocka_unit_test(a_decision_waits_until_the_one_before_is_sent),
         cmocka_unit_test(a_cancel_wants_a_yes),
         cmocka_unit_test(what_has_ended_is_not_cancelled),
         cmocka_unit_test(what_a_person_holds_is_released),
