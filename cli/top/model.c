@@ -127,9 +127,9 @@ static void model_take_answer(struct model *model, struct reply *reply)
 {
     struct answer *answer = model_make_answer(model, reply->request.path);
     int status = reply->error.code;
-    answer->took_s = reply->took_s;
     if (status < 0 && client_may_retry(status))
         return;
+    answer->took_s = reply->took_s;
     bool is_first = !answer->json;
     json_decref(answer->json);
     free(answer->message);

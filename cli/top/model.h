@@ -42,7 +42,7 @@ struct answer {
     json_t *json;   /* NULL: no answer has come yet */
     char *message;  /* why the newest request failed, or NULL */
     double asked_s; /* when it was asked for; of a clock that only goes on */
-    double took_s;
+    double took_s;  /* the last answer that came */
 };
 
 struct model {

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { WANTS_COST = 20 }; /* one question takes at most a twentieth of the daemon's time */
+enum { WANTS_COST = 20 }; /* one question takes a twentieth of the daemon's time, if it can */
 
 /* How old answers may be, in seconds. */
 #define WANTS_STATE_S  1.0
@@ -17,7 +17,8 @@ enum { WANTS_COST = 20 }; /* one question takes at most a twentieth of the daemo
 #define WANTS_SLOW_S   5.0
 #define WANTS_OVER_S   30.0 /* about a run that has ended */
 #define WANTS_LOG_S    0.5
-#define WANTS_AWAY_S   1.0 /* how often a daemon that is away is tried */
+#define WANTS_AWAY_S   1.0  /* how often a daemon that is away is tried */
+#define WANTS_OLDEST_S 30.0 /* however long the daemon needs for an answer */
 
 struct wants {
     struct want *items;
@@ -122,7 +123,10 @@ size_t wants_list(const struct model *model, struct want wants[WANTS_MAX])
 static double wants_due(const struct model *model, const struct want *want)
 {
     const struct answer *answer = model_answer(model, want->path);
-    return answer ? answer->asked_s + fmax(want->period_s, WANTS_COST * answer->took_s) : 0;
+    if (!answer)
+        return 0;
+    double cost_s = fmin(WANTS_COST * answer->took_s, WANTS_OLDEST_S);
+    return answer->asked_s + fmax(want->period_s, cost_s);
 }
 
 /* No path of a file is longer than fits. */

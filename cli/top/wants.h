@@ -1,5 +1,6 @@
 /* What the live view asks for next: decisions first, then what the panes show, each answer again
- * after its time. A daemon that needs long for an answer is asked less often. */
+ * after its time. A daemon that needs long for an answer is asked less often, but at least every 30
+ * seconds. */
 #ifndef PHASED_CLI_TOP_WANTS_H
 #define PHASED_CLI_TOP_WANTS_H
 

@@ -49,6 +49,46 @@ static void answers_are_asked_for_again_when_they_are_old(void **state)
     top_world_fini(&world);
 }
 
+/* Asks with an answer that needs so long. */
+static void answer_slowly(struct top_world *world, const char *path, int code, double took_s)
+{
+    struct reply reply = {.request = {.kind = REQUEST_GET}, .took_s = took_s};
+    (void)snprintf(reply.request.path, sizeof reply.request.path, "%s", path);
+    if (code < 0)
+        (void)error_set(&reply.error, code, "no answer");
+    else
+        reply.json = json_object();
+    model_ask(&world->model, &reply.request, world->clock_s);
+    world->clock_s += took_s;
+    model_take(&world->model, &reply, world->clock_s);
+}
+
+static void a_daemon_that_did_not_answer_once_is_asked_as_often_as_before(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    answer_slowly(&world, PATHS_WORKFLOWS, -ETIMEDOUT, 60);
+    world.clock_s += 1;
+    top_world_answer(&world, PATHS_PING, "{}");
+    assert_string_equal(next_path(&world), PATHS_WORKFLOWS);
+    top_world_fini(&world);
+}
+
+static void a_very_slow_daemon_is_asked_every_half_minute(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    answer_slowly(&world, PATHS_WORKFLOWS, 0, 20);
+    world.clock_s += 9;
+    top_world_answer(&world, PATHS_PING, "{}");
+    assert_string_equal(next_path(&world), "");
+    world.clock_s += 2;
+    assert_string_equal(next_path(&world), PATHS_WORKFLOWS);
+    top_world_fini(&world);
+}
+
 static void a_daemon_that_is_away_is_tried_each_second(void **state)
 {
     (void)state;
@@ -209,6 +249,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_asked_for_again_when_they_are_old),
+        cmocka_unit_test(a_daemon_that_did_not_answer_once_is_asked_as_often_as_before),
+        cmocka_unit_test(a_very_slow_daemon_is_asked_every_half_minute),
         cmocka_unit_test(a_daemon_that_is_away_is_tried_each_second),
         cmocka_unit_test(a_run_asks_for_what_its_panes_show),
         cmocka_unit_test(every_phase_in_view_has_its_curve),
