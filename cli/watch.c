@@ -16,6 +16,7 @@
 #include "cli/view.h"
 #include "cli/watch_view.h"
 #include "lib/address.h"
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/json.h"
 #include "lib/memory.h"
@@ -48,9 +49,9 @@ struct watch {
     enum watch_form form;
     struct watch_one ones[OPTION_ARGUMENTS_MAX];
     size_t count;
-    bool has_history;  /* it was read and printed */
-    time_t away_since; /* 0: the daemon answers */
-    struct text above; /* lines to print */
+    bool has_history;    /* it was read and printed */
+    double away_since_s; /* of clock_steady_s(); 0: the daemon answers */
+    struct text above;   /* lines to print */
 };
 
 /* --- Printing --------------------------------------------------------------------------------- */
@@ -270,15 +271,16 @@ static int watch_turn(struct watch *watch, struct error *err)
 static int watch_away(struct watch *watch, int status, struct error *err)
 {
     static const char said[] = "the daemon does not answer; waiting for it (training goes on)";
-    time_t now = time(NULL);
+    double now_s = clock_steady_s();
+    bool is_new = watch->away_since_s <= 0;
     if (!client_may_retry(status) || !watch->has_history)
         return status;
-    if (!watch->away_since && watch->form == WATCH_LINES)
+    if (is_new && watch->form == WATCH_LINES)
         text_addf(&watch->above, "%*s%s\n", EVENT_INDENT, "", said);
-    else if (!watch->away_since)
+    else if (is_new)
         (void)fprintf(stderr, "phasectl: %s\n", said);
-    watch->away_since = watch->away_since ? watch->away_since : now;
-    if (now - watch->away_since > WATCH_AWAY_MAX_S)
+    watch->away_since_s = is_new ? now_s : watch->away_since_s;
+    if (now_s - watch->away_since_s > WATCH_AWAY_MAX_S)
         return error_prefix(err, "stopped watching");
     watch_draw(watch);
     cli_wait(WATCH_TURN_S * 1000);
@@ -291,7 +293,7 @@ static int watch_loop(struct watch *watch, struct error *err)
     while (status == 0 && !cli_is_interrupted()) {
         status = watch_turn(watch, err);
         if (status >= 0)
-            watch->away_since = 0;
+            watch->away_since_s = 0;
         else
             status = watch_away(watch, status, err);
     }

@@ -13,6 +13,7 @@
 #include "cli/verbs.h"
 #include "cli/view.h"
 #include "lib/address.h"
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/protocol/words.h"
@@ -43,7 +44,7 @@ struct logs_target {
     struct address address; /* as given */
     struct address run;
     enum logs_state state; /* waiting: for the next run */
-    time_t away_since;     /* 0: the daemon answers */
+    double away_since_s;   /* of clock_steady_s(); 0: the daemon answers */
     unsigned tail;         /* only the last lines of what is there; LOGS_ALL: everything */
     struct stream *streams;
     size_t stream_count;
@@ -240,12 +241,12 @@ static int logs_next_run(const struct logs *logs, struct logs_target *target, st
     int status = client_get_address(logs->cli, &target->address, &json, err);
     if (status == 0) {
         is_over = view_is_final(field_text(json, "state")) || field_phase_state(json) == PHASE_HELD;
-        target->away_since = 0;
+        target->away_since_s = 0;
         json_decref(json);
     } else if (client_may_retry(status)) {
-        time_t now = time(NULL);
-        target->away_since = target->away_since ? target->away_since : now;
-        if (now - target->away_since > LOGS_AWAY_MAX_S)
+        double now_s = clock_steady_s();
+        target->away_since_s = target->away_since_s > 0 ? target->away_since_s : now_s;
+        if (now_s - target->away_since_s > LOGS_AWAY_MAX_S)
             return error_prefix(err, "stopped following");
     } else {
         return status;
@@ -258,6 +259,7 @@ static int logs_next_run(const struct logs *logs, struct logs_target *target, st
         (void)fprintf(stderr, "phasectl: now %s\n", after);
         target->run = next;
         target->state = LOGS_READS;
+        target->away_since_s = 0; /* each wait for a run has its own time */
     } else if (is_over) {
         target->state = LOGS_OVER;
     }

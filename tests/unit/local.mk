@@ -125,9 +125,11 @@ tests_unit_test_spans_LDADD = cli/libcli.a $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_held
 tests_unit_test_held_SOURCES = tests/unit/test_held.c
 tests_unit_test_held_LDADD = cli/libcli.a $(UNIT_LDADD)
-UNIT_TESTS += tests/unit/test_logs tests/unit/test_reader
+UNIT_TESTS += tests/unit/test_logs tests/unit/test_logs_follow tests/unit/test_reader
 tests_unit_test_logs_SOURCES = tests/unit/test_logs.c tests/unit/folder.c tests/unit/folder.h
 tests_unit_test_logs_LDADD = cli/libcli.a $(UNIT_LDADD)
+tests_unit_test_logs_follow_SOURCES = tests/unit/test_logs_follow.c cli/logs/logs.c $(FOLDER)
+tests_unit_test_logs_follow_LDADD = cli/libcli.a $(UNIT_LDADD)
 READER = cli/reader/reader.c cli/reader/record.c tests/unit/http_server.c tests/unit/http_server.h \
 	$(FOLDER)
 tests_unit_test_reader_SOURCES = tests/unit/test_reader.c $(READER)
