@@ -279,6 +279,8 @@ static int logs_turn(const struct logs *logs, struct logs_target *target, bool a
             return ended;
         logs_look(logs, target);
     }
+    for (size_t i = 0; ended == 1 && i < target->stream_count; i++)
+        stream_refresh(&target->streams[i]);
     int status = logs_read_all(logs, target, ended == 1, err);
     target->tail = LOGS_ALL; /* logs that appear later are printed whole */
     if (ended == 1) {

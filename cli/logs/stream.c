@@ -92,6 +92,25 @@ ssize_t stream_read(struct stream *stream, char *buffer, size_t size, struct err
     return opened;
 }
 
+/* Opens all parts, so that the names are asked for anew as well. */
+void stream_refresh(struct stream *stream)
+{
+    struct stat open_part, part;
+    off_t at = stream->fd < 0 ? -1 : lseek(stream->fd, 0, SEEK_CUR);
+    if (at < 0 || fstat(stream->fd, &open_part) < 0)
+        return; /* the next read opens a part, or tells what is wrong */
+    for (size_t i = 0; i < STREAM_PARTS; i++) {
+        int fd = open(stream->paths[i], O_RDONLY | O_CLOEXEC), other = fd;
+        if (fd >= 0 && fstat(fd, &part) == 0 && part.st_ino == open_part.st_ino &&
+            part.st_dev == open_part.st_dev && lseek(fd, at, SEEK_SET) == at) {
+            other = stream->fd;
+            stream->fd = fd;
+        }
+        if (other >= 0)
+            (void)close(other); /* it was only read */
+    }
+}
+
 /* --- The last lines --------------------------------------------------------------------------- */
 
 /* The places where the newest lines begin: a ring. */

@@ -30,6 +30,10 @@ void stream_fini(struct stream *stream);
 /* Reads the next bytes. Returns 0 if there are no more now: the log may still grow. */
 ssize_t stream_read(struct stream *stream, char *buffer, size_t size, struct error *err);
 
+/* Makes the next read see all that is there now. Without this, a file that is open may lack its
+ * newest bytes for a minute: a client of NFS asks the server only when a file is opened. */
+void stream_refresh(struct stream *stream);
+
 /* Goes to the last `count` lines that pass the filter, before anything is read. */
 int stream_seek_last(struct stream *stream, const struct lines_filter *filter, unsigned count,
                      struct error *err);

@@ -177,6 +177,31 @@ static void a_log_that_is_renamed_meanwhile_loses_nothing(void **state)
     stream_fini(&stream);
 }
 
+static void a_refreshed_stream_goes_on_where_it_was(void **state)
+{
+    (void)state;
+    struct stream stream;
+    stream_init(&stream, folder, 0);
+    stream_refresh(&stream); /* nothing is open yet */
+    put("rank-0.log", "one\n", "w");
+    assert_reads(&stream, "one\n");
+    put("rank-0.log", "two\n", "a");
+    stream_refresh(&stream);
+    assert_reads(&stream, "two\n");
+    put("rank-0.log", "three\n", "a");
+    rotate("rank-0.previous.log");
+    put("rank-0.log", "four\n", "w");
+    stream_refresh(&stream); /* what was read has another name */
+    assert_reads(&stream, "three\nfour\n");
+    put("rank-0.log", "five\n", "a");
+    rotate("rank-0.previous.log");
+    put("rank-0.log", "six\n", "w");
+    rotate("rank-0.previous.log");
+    stream_refresh(&stream); /* what was read is gone */
+    assert_reads(&stream, "five\nsix\n");
+    stream_fini(&stream);
+}
+
 static void assert_last(const struct lines_filter *filter, unsigned count, const char *expected)
 {
     struct stream stream;
@@ -249,6 +274,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_parts_of_a_log_make_one_stream, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(a_log_that_is_renamed_meanwhile_loses_nothing, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(a_refreshed_stream_goes_on_where_it_was, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(the_last_lines_are_found_across_files, folder_make,
                                         folder_remove),
