@@ -135,15 +135,15 @@ static void logs_feed(const struct logs *logs, const struct logs_target *target,
     text_add_bytes(&stream->rest, data, size);
 }
 
-/* Says once that a long log has lost its middle. */
+/* Says once that a long log may have lost its middle. After two renames nothing is lost. */
 static void logs_note_gap(const struct logs *logs, const struct logs_target *target,
                           struct stream *stream)
 {
     char run[ADDRESS_TEXT_SIZE];
     if (stream->has_gap && !logs->filter.since[0])
         (void)fprintf(stderr,
-                      "phasectl: %s: the log of rank %lld is long: only its beginning and its "
-                      "newest part were kept\n",
+                      "phasectl: %s: the log of rank %lld is long: lines between its beginning "
+                      "and its newest part may be missing\n",
                       address_text(&target->run, run), stream->rank);
     stream->has_gap = false;
 }
