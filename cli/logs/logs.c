@@ -34,7 +34,6 @@ enum {
     LOGS_CHUNK = 65536,
     LOGS_TAIL_MAX = 1000000,
     LOGS_ALL = UINT_MAX, /* --tail is not given */
-    LOGS_TARGETS_MAX = OPTION_ARGUMENTS_MAX,
 };
 
 enum logs_state { LOGS_READS, LOGS_WAITS, LOGS_OVER };
@@ -56,7 +55,7 @@ struct logs {
     unsigned tail;
     struct lines_filter filter;
     bool follows, without_time;
-    struct logs_target targets[LOGS_TARGETS_MAX];
+    struct logs_target targets[OPTION_ARGUMENTS_MAX];
     size_t target_count;
 };
 

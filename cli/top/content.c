@@ -19,7 +19,6 @@ void content_fini(struct content *content)
 
 void content_add_key(struct content *content, const char *key)
 {
-    content->can_select = true;
     content->keys = xrealloc(content->keys, (content->key_count + 1) * sizeof content->keys[0]);
     char *copy = content->keys[content->key_count++];
     size_t size = strnlen(key, sizeof content->keys[0] - 1);
@@ -60,7 +59,7 @@ int content_rows(const struct content *content, int columns)
     const struct area area = {.columns = columns};
     int rows = 0;
     for (size_t i = 0; i < lines.count; i++)
-        rows += content->can_select ? 1 : grid_fold(NULL, &area, 0, lines.starts[i]);
+        rows += content->key_count ? 1 : grid_fold(NULL, &area, 0, lines.starts[i]);
     free(lines.starts);
     return rows;
 }
@@ -135,7 +134,7 @@ void content_draw(const struct content *content, struct grid *grid, const struct
         below.row++;
         below.rows--;
     }
-    if (content->can_select)
+    if (content->key_count)
         content_draw_rows(content, grid, &below, &rest, is_marked, scroll);
     else
         scroll_draw(&rest, grid, &below, scroll);

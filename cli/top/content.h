@@ -19,7 +19,6 @@ struct content {
     size_t headings;                 /* the first lines, which stay in their place */
     char (*keys)[ADDRESS_TEXT_SIZE]; /* of the lines after the headings; NULL: lines to read */
     size_t key_count;
-    bool can_select;
 };
 
 void content_fini(struct content *content);

@@ -93,11 +93,6 @@ static enum pane draw_pane(const struct model *model)
     return model->has_help ? PANE_HELP : model->focus[model->place];
 }
 
-static bool draw_is_focused(const struct model *model, enum pane pane)
-{
-    return pane == draw_pane(model);
-}
-
 static void draw_log_get(const void *context, size_t line, struct text *text)
 {
     log_shown_line(context, line, text);
@@ -135,7 +130,7 @@ static bool draw_is_shown(const struct box *box)
 static void draw_box(struct model *model, struct box *box, struct grid *grid)
 {
     struct area below = box->area;
-    bool is_focused = draw_is_focused(model, box->pane);
+    bool is_focused = box->pane == draw_pane(model);
     if (box->area.rows <= 0 || !draw_is_shown(box))
         return;
     if (box->pane != PANE_WORKFLOWS) {
@@ -171,7 +166,7 @@ static void draw_stack(struct model *model, struct box *boxes, int count, const 
                     : !draw_is_shown(&boxes[i])
                         ? 0
                         : 1 + content_rows(&boxes[i].content, area->columns);
-        if (draw_is_focused(model, boxes[i].pane))
+        if (boxes[i].pane == draw_pane(model))
             focus = i;
     }
     draw_share(wanted, count, focus, area->rows, rows);
