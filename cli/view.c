@@ -84,6 +84,14 @@ void view_progress(const json_t *phase, struct text *text)
         text_addf(text, "%.0f", step);
 }
 
+const char *view_bar(const json_t *phase, int columns, bool unicode, char bar[FORMAT_BAR_SIZE])
+{
+    bool is_matrix = members_is_matrix(phase);
+    double part = field_number(members_total(phase), is_matrix ? "ended" : "step");
+    double whole = field_number(phase, is_matrix ? "members" : "total");
+    return !isnan(part) && whole > 0 ? format_bar(part, whole, columns, unicode, bar) : "";
+}
+
 const char *view_best_metric(const json_t *metrics)
 {
     const char *name, *best = NULL;

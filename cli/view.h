@@ -3,6 +3,7 @@
 #ifndef PHASED_CLI_VIEW_H
 #define PHASED_CLI_VIEW_H
 
+#include "cli/format.h"
 #include "cli/terminal.h"
 #include "lib/protocol/words.h"
 
@@ -27,6 +28,10 @@ const char *view_state(const json_t *phase);
 
 /* Adds `320/600`, `320` or nothing; for a matrix `3 of 10` members. */
 void view_progress(const json_t *phase, struct text *text);
+
+/* Writes the bar of a phase into `bar` and returns it. Returns "" if it is not known how much there
+ * is to do. The bar of a matrix counts members. */
+const char *view_bar(const json_t *phase, int columns, bool unicode, char bar[FORMAT_BAR_SIZE]);
 
 /* The name of the metric that tells most: a loss, otherwise the first. `metrics` is an object by
  * name. NULL if it is empty. */

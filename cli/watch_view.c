@@ -93,30 +93,25 @@ static void live_phase(const struct terminal *terminal, const json_t *phase, boo
                        double now, struct text *text)
 {
     const json_t *run = json_object_get(phase, "run");
-    double step = field_number(phase, "step"), total = field_number(phase, "total");
     double eta_s = field_number(phase, "eta_s");
-    if (members_is_matrix(phase)) { /* the bar counts members */
-        step = field_number(members_total(phase), "ended");
-        total = field_number(phase, "members");
-    }
-    char bar[FORMAT_BAR_SIZE], eta[FORMAT_SIZE];
+    char buffer[FORMAT_BAR_SIZE], eta[FORMAT_SIZE];
+    const char *bar = view_bar(phase, FORMAT_BAR_COLUMNS, terminal->unicode, buffer);
+    struct text progress = {0}, wait = {0};
     text_addf(text, "%-*s  %-*s", LIVE_NAME_COLUMNS,
               field_text(phase, names_workflow ? "address" : "phase"), LIVE_STATE_COLUMNS,
               view_state(phase));
-    if (!isnan(step) && !isnan(total))
-        text_addf(text, "  %s",
-                  format_bar(step, total, FORMAT_BAR_COLUMNS, terminal->unicode, bar));
-    if (!isnan(step)) {
-        text_add(text, "  ");
-        view_progress(phase, text);
-        text_add(text, "  ");
+    if (bar[0])
+        text_addf(text, "  %s", bar);
+    view_progress(phase, &progress);
+    if (progress.size) {
+        text_addf(text, "  %s  ", text_string(&progress));
         view_metric(phase, text);
     }
     if (!isnan(eta_s))
         text_addf(text, "  %s left", format_duration(eta_s, eta));
-    struct text wait = {0};
     if (wait_write(run, now, &wait))
         text_addf(text, "  %s", text_string(&wait));
+    text_fini(&progress);
     text_fini(&wait);
 }
 

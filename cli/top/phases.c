@@ -13,7 +13,6 @@
 #include "cli/view.h"
 #include "lib/memory.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,16 +83,9 @@ static void phases_add_name(struct phases *phases, const json_t *phase, const ch
 
 static void phases_add_bar(struct phases *phases, const json_t *phase, const char *state)
 {
-    double step = field_number(phase, "step"), total = field_number(phase, "total");
     char bar[FORMAT_BAR_SIZE];
-    if (members_is_matrix(phase)) { /* the bar counts members */
-        step = field_number(members_total(phase), "ended");
-        total = field_number(phase, "members");
-    }
-    bool has_bar = !isnan(step) && total > 0;
-    table_add_in(
-        &phases->table, view_colour(state),
-        has_bar ? format_bar(step, total, phases->bar, phases->model->terminal.unicode, bar) : "");
+    table_add_in(&phases->table, view_colour(state),
+                 view_bar(phase, phases->bar, phases->model->terminal.unicode, bar));
 }
 
 /* The newest value of the metric that tells most, and its curve from the run's first step on. */

@@ -16,6 +16,7 @@
 enum {
     RUN_CURVE_MAX = 60,
     RUN_CURVE_MIN = 10,
+    RUN_BAR = 10,
     RUN_VALUE = 14, /* columns of a value, with its gaps */
 };
 
@@ -23,19 +24,19 @@ enum {
 static void run_add_progress(const struct model *model, const json_t *run, struct text *text)
 {
     const json_t *phase = model_phase(model, field_text(run, "phase"));
-    double step = field_number(phase, "step"), total = field_number(phase, "total");
     double eta_s = field_number(phase, "eta_s");
-    char bar[FORMAT_BAR_SIZE], buffer[FORMAT_SIZE];
+    char buffer[FORMAT_BAR_SIZE], eta[FORMAT_SIZE];
+    const char *bar = view_bar(phase, RUN_BAR, model->terminal.unicode, buffer);
     bool is_newest = text_equal(field_text(json_object_get(phase, "run"), "address"),
                                 field_text(run, "address"));
-    if (!is_newest || isnan(step))
+    if (!is_newest || isnan(field_number(phase, "step")))
         return;
-    if (total > 0)
-        text_addf(text, "  %s", format_bar(step, total, 10, model->terminal.unicode, bar));
+    if (bar[0])
+        text_addf(text, "  %s", bar);
     text_add(text, "  ");
     view_progress(phase, text);
     if (!isnan(eta_s))
-        text_addf(text, "  %s left", format_duration(eta_s, buffer));
+        text_addf(text, "  %s left", format_duration(eta_s, eta));
 }
 
 void run_header(const struct model *model, struct text *text)

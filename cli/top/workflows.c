@@ -18,15 +18,12 @@ enum { WORKFLOWS_BAR = 10 };
 static void workflows_add(const struct model *model, const json_t *workflow, struct table *table,
                           struct content *content)
 {
-    const json_t *phase = current_phase(workflow);
     char bar[FORMAT_BAR_SIZE], key[ADDRESS_TEXT_SIZE];
-    double step = field_number(phase, "step"), total = field_number(phase, "total");
-    bool has_bar = !isnan(step) && total > 0;
     (void)snprintf(key, sizeof key, "%lld", field_integer(workflow, "workflow"));
     content_add_key(content, key);
-    if (has_bar)
-        format_bar(step, total, WORKFLOWS_BAR, model->terminal.unicode, bar);
-    current_add_row(table, workflow, COLOUR_PLAIN, has_bar ? bar : "", model->now);
+    current_add_row(table, workflow, COLOUR_PLAIN,
+                    view_bar(current_phase(workflow), WORKFLOWS_BAR, model->terminal.unicode, bar),
+                    model->now);
 }
 
 /* Whether a workflow that the search has found is not in the list. The list has all workflows that

@@ -151,6 +151,20 @@ static void a_workflow_whose_jobs_only_wait_is_queued(void **state)
     }
 }
 
+static void the_bar_of_a_matrix_counts_its_members(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_answer(&world, PATHS_WORKFLOWS,
+                     "{'workflows': [{'workflow': 7, 'name': 'a', 'state': 'running', 'phases':"
+                     " [{'phase': 'sweep', 'state': 'active', 'members': 4, 'of_members': {'begun':"
+                     " 3, 'ended': 2, 'states': {'active': 1}, 'attempts': 3}}]}]}");
+    static const char cells[] = "  2 of 4  █████░░░░░";
+    assert_non_null(strstr(top_world_picture(&world, 24, 80), cells));
+    top_world_fini(&world);
+}
+
 static void a_notice_that_a_phase_stops_goes_when_it_has_stopped(void **state)
 {
     (void)state;
@@ -515,6 +529,7 @@ int main(void)
         cmocka_unit_test(five_hundred_workflows_are_one_screen),
         cmocka_unit_test(what_is_not_listed_is_counted),
         cmocka_unit_test(a_workflow_whose_jobs_only_wait_is_queued),
+        cmocka_unit_test(the_bar_of_a_matrix_counts_its_members),
         cmocka_unit_test(a_notice_that_a_phase_stops_goes_when_it_has_stopped),
         cmocka_unit_test(a_workflow_is_a_tree_with_its_current_phase),
         cmocka_unit_test(a_wide_terminal_has_panes_side_by_side),
