@@ -2,10 +2,10 @@
 #include "cli/oldlog.h"
 
 #include "cli/format.h"
-#include "cli/logs/lines.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/expr/check.h"
 #include "lib/expr/metrics.h"
@@ -97,14 +97,14 @@ static void oldlog_row(void *context, const struct extract_row *printed)
  * Returns its size; 0: there is no time. */
 static size_t oldlog_time(struct oldlog *log, const char *line, size_t size)
 {
-    double time_s = lines_time(line, size);
+    double time_s = clock_stamp_s(line, size);
     if (isnan(time_s))
         return 0;
     if (!log->has_times)
         log->begin_s = time_s;
     log->has_times = true;
     log->time_s = time_s - log->begin_s;
-    return LINES_TIME_SIZE;
+    return CLOCK_STAMP_SIZE;
 }
 
 /* Recognises formats that are not text by their first bytes. NULL: it may be text. */

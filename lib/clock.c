@@ -1,7 +1,10 @@
-/* Reads the clocks of the system. */
+/* Reads the clocks of the system, and the times in logs. */
 #include "lib/clock.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <time.h>
 
 static int64_t clock_us(clockid_t id)
@@ -29,4 +32,26 @@ int64_t clock_steady_ms(void)
 double clock_steady_s(void)
 {
     return (double)clock_us(CLOCK_MONOTONIC) / 1e6;
+}
+
+size_t clock_stamp_size(const char *line, size_t size)
+{
+    static const char form[] = "0000-00-00T00:00:00.000Z ";
+    if (size < CLOCK_STAMP_SIZE)
+        return 0;
+    for (size_t i = 0; i < CLOCK_STAMP_SIZE; i++) {
+        bool fits = form[i] == '0' ? isdigit((unsigned char)line[i]) != 0 : line[i] == form[i];
+        if (!fits)
+            return 0;
+    }
+    return CLOCK_STAMP_SIZE;
+}
+
+double clock_stamp_s(const char *line, size_t size)
+{
+    struct tm tm = {0};
+    if (!clock_stamp_size(line, size) || !strptime(line, "%Y-%m-%dT%H:%M:%S", &tm))
+        return NAN;
+    int milliseconds = (line[20] - '0') * 100 + (line[21] - '0') * 10 + (line[22] - '0');
+    return (double)timegm(&tm) + milliseconds / 1000.0;
 }

@@ -1,41 +1,17 @@
-/* Lines and their times. Times have the same form everywhere, so that their texts compare as the
+/* Lines and their times. Stamps have the same form everywhere, so that their texts compare as the
  * times do. */
 #include "cli/logs/lines.h"
 
 #include "cli/since.h"
 #include "lib/error.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <string.h>
-
-size_t lines_time_size(const char *line, size_t size)
-{
-    static const char form[] = "0000-00-00T00:00:00.000Z ";
-    if (size < LINES_TIME_SIZE)
-        return 0;
-    for (size_t i = 0; i < LINES_TIME_SIZE; i++) {
-        bool fits = form[i] == '0' ? isdigit((unsigned char)line[i]) != 0 : line[i] == form[i];
-        if (!fits)
-            return 0;
-    }
-    return LINES_TIME_SIZE;
-}
-
-double lines_time(const char *line, size_t size)
-{
-    struct tm tm = {0};
-    if (!lines_time_size(line, size) || !strptime(line, "%Y-%m-%dT%H:%M:%S", &tm))
-        return NAN;
-    int milliseconds = (line[20] - '0') * 100 + (line[21] - '0') * 10 + (line[22] - '0');
-    return (double)timegm(&tm) + milliseconds / 1000.0;
-}
 
 bool lines_pass(const struct lines_filter *filter, const char *line, size_t size)
 {
-    size_t time_size = lines_time_size(line, size);
-    if (filter->since[0] && time_size && strncmp(line, filter->since, LINES_TIME_SIZE - 1) < 0)
+    size_t time_size = clock_stamp_size(line, size);
+    if (filter->since[0] && time_size && strncmp(line, filter->since, CLOCK_STAMP_SIZE - 1) < 0)
         return false;
     if (!filter->has_pattern)
         return true;

@@ -1,7 +1,9 @@
-/* Which lines of a log are wanted. Each line begins with the time at which it was printed, such as
- * `2026-11-01T12:00:00.123Z `; what a program printed follows. */
+/* Which lines of a log are wanted. Each line begins with the time at which it was printed
+ * (lib/clock.h); what a program printed follows. */
 #ifndef PHASED_CLI_LOGS_LINES_H
 #define PHASED_CLI_LOGS_LINES_H
+
+#include "lib/clock.h"
 
 #include <regex.h>
 #include <stdbool.h>
@@ -10,10 +12,8 @@
 
 struct error;
 
-enum { LINES_TIME_SIZE = 25 }; /* bytes of a time, with the space after it */
-
 struct lines_filter {
-    char since[LINES_TIME_SIZE]; /* lines from this time on, without the space; empty: all */
+    char since[CLOCK_STAMP_SIZE]; /* lines from this time on, without the space; empty: all */
     bool has_pattern;
     regex_t pattern; /* what a line must match after its time */
 };
@@ -25,12 +25,6 @@ int lines_since(struct lines_filter *filter, const char *text, time_t now, struc
 int lines_grep(struct lines_filter *filter, const char *text, struct error *err);
 
 void lines_filter_fini(struct lines_filter *filter);
-
-/* The size of the time at the beginning of a line; 0: the line has no time. */
-size_t lines_time_size(const char *line, size_t size);
-
-/* Seconds since 1970; NaN if the line has no time. */
-double lines_time(const char *line, size_t size);
 
 /* Whether the line, given without its end, is wanted. Without a time it is never too old. */
 bool lines_pass(const struct lines_filter *filter, const char *line, size_t size);

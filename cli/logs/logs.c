@@ -73,8 +73,8 @@ static void logs_close(struct logs_target *target)
 /* Prints the line as an object. Bytes that are not UTF-8 are made visible. */
 static void logs_print_json(const char *run, long long rank, const char *line, size_t size)
 {
-    size_t time_size = lines_time_size(line, size);
-    double time_s = lines_time(line, size);
+    size_t time_size = clock_stamp_size(line, size);
+    double time_s = clock_stamp_s(line, size);
     json_t *text = json_stringn(line + time_size, size - time_size);
     if (!text) {
         struct text visible = {0};
@@ -102,7 +102,7 @@ static void logs_print(const struct logs *logs, const struct logs_target *target
         logs_print_json(run, rank, line, size);
         return;
     }
-    size_t skipped = logs->without_time ? lines_time_size(line, size) : 0;
+    size_t skipped = logs->without_time ? clock_stamp_size(line, size) : 0;
     bool names_run = logs->cli->has_several && logs->follows;
     if (names_run && logs->rank < 0)
         printf("[%s %lld] ", run, rank);

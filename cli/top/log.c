@@ -1,8 +1,8 @@
 /* Bytes of a log as lines. */
 #include "cli/top/log.h"
 
-#include "cli/logs/lines.h"
 #include "cli/terminal.h"
+#include "lib/clock.h"
 #include "lib/memory.h"
 
 #include <stdlib.h>
@@ -98,9 +98,9 @@ void log_shown_line(const struct log *log, size_t line, struct text *text)
     size_t end = line + 1 < log->count ? log->starts[line + 1] : log->bytes.size;
     while (end > begin && (data[end - 1] == '\n' || data[end - 1] == '\r'))
         end--;
-    size_t time_size = lines_time_size(data + begin, end - begin);
+    size_t time_size = clock_stamp_size(data + begin, end - begin);
     if (time_size)
-        log_add_time(lines_time(data + begin, end - begin), text);
+        log_add_time(clock_stamp_s(data + begin, end - begin), text);
     begin += time_size;
     const char *newest = memrchr(data + begin, '\r', end - begin);
     if (newest)

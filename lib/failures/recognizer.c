@@ -6,6 +6,7 @@
 #include "lib/text.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,23 +99,11 @@ struct recognizer_line {
     size_t size;
 };
 
-/* Whether the line begins with a time such as `2026-11-20T12:00:00.000Z `. */
-static bool line_has_time(const char *line, size_t size)
-{
-    static const char shape[] = "dddd-dd-ddTdd:dd:dd.dddZ ";
-    if (size < sizeof shape - 1)
-        return false;
-    for (size_t i = 0; i < sizeof shape - 1; i++)
-        if (shape[i] == 'd' ? !isdigit((unsigned char)line[i]) : line[i] != shape[i])
-            return false;
-    return true;
-}
-
 /* Removes the time, escape sequences (colours) and other control characters. */
 static void line_read(struct recognizer_line *line, const char *data, size_t size)
 {
-    line->time = line_has_time(data, size) ? data : NULL;
-    size_t at = line->time ? FINDING_TIME_SIZE : 0;
+    size_t at = clock_stamp_size(data, size);
+    line->time = at ? data : NULL;
     line->size = 0;
     while (at < size && line->size < RECOGNIZER_LOOKED_AT_MAX) {
         unsigned char byte = (unsigned char)data[at++];
@@ -174,12 +163,6 @@ struct recognizer_slot {
                              * line */
 };
 
-static time_t recognizer_second(const char *stamp)
-{
-    struct tm parts = {0};
-    return strptime(stamp, "%Y-%m-%dT%H:%M:%S", &parts) ? timegm(&parts) : 0;
-}
-
 static void recognizer_take(struct recognizer_slot *slot, const struct recognizer_entry *entry,
                             const struct recognizer_line *line, time_t second)
 {
@@ -219,7 +202,8 @@ bool recognizer_look(const struct recognizer *recognizer, const char *lines, siz
         line_read(&line, at, length);
         if (line.time && strncmp(line.time, stamp, sizeof stamp - 1) != 0) {
             (void)snprintf(stamp, sizeof stamp, "%.19s", line.time);
-            second = recognizer_second(stamp);
+            double time_s = clock_stamp_s(line.time, CLOCK_STAMP_SIZE);
+            second = isnan(time_s) ? 0 : (time_t)time_s;
             recognizer_go_on(slots, second);
         }
         const struct recognizer_entry *entry = line_find(recognizer, &line);

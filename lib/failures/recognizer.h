@@ -9,6 +9,8 @@
 #ifndef PHASED_LIB_FAILURES_RECOGNIZER_H
 #define PHASED_LIB_FAILURES_RECOGNIZER_H
 
+#include "lib/clock.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -18,7 +20,6 @@ struct recognizer;
 
 enum {
     FINDING_LINE_MAX = 300,
-    FINDING_TIME_SIZE = 25,  /* 2026-11-20T12:00:00.000Z */
     FINDING_ON_S = 60,       /* a rank that prints later than this after a line, */
     FINDING_ON_SECONDS = 10, /* in this many different seconds, has continued */
 };
@@ -29,7 +30,7 @@ enum finding_tells { FINDING_CAUSE, FINDING_SIGN, FINDING_CONSEQUENCE, FINDING_T
 struct finding {
     const json_t *entry; /* in the catalogue, borrowed from the recognizer */
     enum finding_tells tells;
-    char time[FINDING_TIME_SIZE];    /* when the line was printed; empty: unknown */
+    char time[CLOCK_STAMP_SIZE];     /* when the line was printed; empty: unknown */
     char line[FINDING_LINE_MAX + 1]; /* shortened, UTF-8, without control characters */
     int rank;                        /* from the line itself ([rank3]: ...); -1: the line does not
                                       * say it */

@@ -4,6 +4,7 @@
 
 #include "cli/logs/lines.h"
 #include "cli/logs/stream.h"
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
@@ -33,13 +34,13 @@ static void a_line_begins_with_its_time(void **state)
 {
     (void)state;
     static const char line[] = "2026-09-21T14:13:20.250Z step 1";
-    assert_int_equal(lines_time_size(line, strlen(line)), 25);
-    assert_true(lines_time(line, strlen(line)) == 1790000000.25);
+    assert_int_equal(clock_stamp_size(line, strlen(line)), 25);
+    assert_true(clock_stamp_s(line, strlen(line)) == 1790000000.25);
     static const char *const others[] = {"", "step 1", "2026-09-21 14:13:20.250Z step 1",
                                          "2026-09-21T14:13:20.250Z"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        assert_int_equal(lines_time_size(others[i], strlen(others[i])), 0);
-        assert_true(isnan(lines_time(others[i], strlen(others[i]))));
+        assert_int_equal(clock_stamp_size(others[i], strlen(others[i])), 0);
+        assert_true(isnan(clock_stamp_s(others[i], strlen(others[i]))));
     }
 }
 
