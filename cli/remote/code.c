@@ -154,7 +154,8 @@ static int code_set_name(struct code *code, struct error *err)
         return error_set(err, -EINVAL, "%s is not UTF-8 text", code->root);
     fingerprint_json(json, fingerprint);
     json_decref(json);
-    code->name = text_format("%.*s-%.*s", CODE_NAME_MAX, folder + 1, CODE_DIGEST_SIZE, fingerprint);
+    code->name = text_format("%.*s-%.*s%s", CODE_NAME_MAX, folder + 1, CODE_DIGEST_SIZE,
+                             fingerprint, code->is_look ? "-look" : "");
     for (char *at = code->name; *at; at++)
         if (!isascii(*at) || (!isalnum(*at) && !strchr("._-", *at)) || *code->name == '.')
             *at = *at == '.' && at != code->name ? '.' : '_';
@@ -193,14 +194,14 @@ static int code_find_root(struct code *code, bool *ret_is_repository, struct err
     return status;
 }
 
-int code_init(struct code *code, struct error *err)
+int code_init(struct code *code, bool is_look, struct error *err)
 {
     bool is_repository;
-    *code = (struct code){0};
+    *code = (struct code){.is_look = is_look, .lock = -1};
     int status = code_find_root(code, &is_repository, err);
     if (status == 0)
         status = code_set_name(code, err);
-    if (status == 0)
+    if (status == 0 && !is_look)
         status = is_repository ? code_list(code, "", NULL, 0, err) : code_list_folder(code, err);
     return status;
 }
@@ -211,7 +212,9 @@ void code_fini(struct code *code)
     free(code->below);
     free(code->name);
     text_fini(&code->names);
-    *code = (struct code){0};
+    if (code->lock >= 0)
+        (void)close(code->lock);
+    *code = (struct code){.lock = -1};
 }
 
 int code_add(struct code *code, const char *path, char **ret_path, struct error *err)
@@ -271,7 +274,7 @@ static void code_announce(const struct connection *connection, const struct code
 static int code_tell(const struct connection *connection, const struct code *code,
                      struct error *err)
 {
-    json_t *provenance = provenance_capture_code();
+    json_t *provenance = code->is_look ? json_object() : provenance_capture_code();
     char *json = json_text(provenance, JSON_COMPACT);
     struct text text = {0};
     json_decref(provenance);
@@ -322,13 +325,16 @@ static int code_copy(const struct connection *connection, const struct code *cod
 
 int code_send(const struct connection *connection, struct code *code, struct error *err)
 {
-    int lock = connection_lock(connection, code->name, err);
-    if (lock < 0)
-        return lock;
+    code->lock = connection_lock(connection, code->name, err);
+    if (code->lock < 0)
+        return code->lock;
     code_announce(connection, code);
     int status = code_tell(connection, code, err);
     if (status == 0)
         status = code_copy(connection, code, err);
-    (void)close(lock);
+    if (!code->is_look) {
+        (void)close(code->lock);
+        code->lock = -1;
+    }
     return status;
 }

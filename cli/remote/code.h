@@ -1,10 +1,15 @@
 /* The code that a submission runs: the git repository of the current folder, or the current folder.
  * The code is copied to a folder `code/NAME-DIGEST` in the home of the host. That folder belongs to
- * this folder of this machine alone. The files that git ignores and the .git folder stay here. */
+ * this folder of this machine alone. The files that git ignores and the .git folder stay here.
+ *
+ * A verb that only looks at files copies these files to `code/NAME-DIGEST-look`. Runs that wait use
+ * the code in `code/NAME-DIGEST`, and a look must not change that code. */
 #ifndef PHASED_CLI_REMOTE_CODE_H
 #define PHASED_CLI_REMOTE_CODE_H
 
 #include "lib/text.h"
+
+#include <stdbool.h>
 
 struct connection;
 struct error;
@@ -12,13 +17,15 @@ struct error;
 struct code {
     char *root;        /* of the repository, or the current folder */
     char *below;       /* the current folder, from the root: "" or "sub/folder" */
-    char *name;        /* NAME-DIGEST */
+    char *name;        /* NAME-DIGEST, or NAME-DIGEST-look */
+    bool is_look;      /* only the files that code_add() adds are copied */
+    int lock;          /* keeps other looks from changing the files; -1: not locked */
     struct text names; /* of the files, from the root: "./README"; a NUL after each */
 };
 
-/* Lists the files of the current folder's code. Refuses a whole home folder. The caller calls
- * code_fini(), also after a failure. */
-int code_init(struct code *code, struct error *err);
+/* Lists the files of the current folder's code; for a look, none. Refuses a whole home folder. The
+ * caller calls code_fini(), also after a failure. */
+int code_init(struct code *code, bool is_look, struct error *err);
 void code_fini(struct code *code);
 
 /* Adds the file `path`, also if git ignores it. Returns its path from the current folder, the
@@ -27,7 +34,7 @@ void code_fini(struct code *code);
 int code_add(struct code *code, const char *path, char **ret_path, struct error *err);
 
 /* Copies the code, and tells the host the commit. Files of an earlier copy that are gone here go
- * there too; what programs wrote there stays. */
+ * there too; what programs wrote there stays. The files of a look stay until code_fini(). */
 int code_send(const struct connection *connection, struct code *code, struct error *err);
 
 #endif

@@ -17,14 +17,22 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The files of this machine that go to the host. */
+enum remote_files {
+    REMOTE_NO_FILES,
+    REMOTE_NAMED_FILES, /* the files that the words name */
+    REMOTE_CODE,        /* the same with the code of the current folder */
+};
+
 /* Verbs that are not named here run on the host and read no files of this machine. */
 static const struct remote_kind {
     const char *verb;
-    bool takes_files; /* of this machine, with the code of the current folder */
+    enum remote_files files;
     bool reads_stdin;
 } remote_kinds[] = {
-    {"submit", true, false},   {"check", true, false},  {"plan", true, false},
-    {"rehearse", true, false}, {"attach", false, true},
+    {"submit", REMOTE_CODE, false},       {"rehearse", REMOTE_CODE, false},
+    {"check", REMOTE_NAMED_FILES, false}, {"plan", REMOTE_NAMED_FILES, false},
+    {"attach", REMOTE_NO_FILES, true},
 };
 
 static const struct remote_kind *remote_kind_of(const char *verb)
@@ -100,10 +108,10 @@ static int remote_take_word(struct code *code, const char *word, bool is_log, ch
 }
 
 /* Makes the words for the host, and copies the files that they name. */
-static int remote_send(const struct connection *connection, char *const *words, struct code *code,
-                       char **ret_words, struct error *err)
+static int remote_send(const struct connection *connection, const struct remote_kind *kind,
+                       char *const *words, struct code *code, char **ret_words, struct error *err)
 {
-    int status = code_init(code, err);
+    int status = code_init(code, kind->files == REMOTE_NAMED_FILES, err);
     bool is_rest = false;
     for (size_t i = 0; words[i] && status == 0; i++) {
         bool is_log = (i && text_equal(words[i - 1], "--log")) || text_starts(words[i], "--log=");
@@ -128,7 +136,7 @@ static enum session_input remote_input(const struct remote_kind *kind, char *con
     if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
         return SESSION_TERMINAL;
     for (size_t i = 0; words[i]; i++)
-        if (kind->takes_files && text_ends(words[i], "/dev/stdin"))
+        if (kind->files && text_ends(words[i], "/dev/stdin"))
             return SESSION_STDIN;
     return kind->reads_stdin ? SESSION_STDIN : SESSION_NOTHING;
 }
@@ -137,7 +145,7 @@ static enum session_input remote_input(const struct remote_kind *kind, char *con
 static int remote_run(struct cli *cli, const struct connection *connection, char **words)
 {
     const struct remote_kind *kind = remote_kind_of(cli->verb->name);
-    struct code code = {0};
+    struct code code = {.lock = -1};
     struct text script = {0};
     struct error err;
     size_t count = 0;
@@ -145,15 +153,15 @@ static int remote_run(struct cli *cli, const struct connection *connection, char
     while (words[count])
         count++;
     char **sent = xcalloc(count + 1, sizeof *sent);
-    if (kind->takes_files) {
-        status = remote_send(connection, words, &code, sent, &err);
+    if (kind->files) {
+        status = remote_send(connection, kind, words, &code, sent, &err);
     } else {
         for (size_t i = 0; i < count; i++)
             sent[i] = xstrdup(words[i]);
     }
     if (status == 0) {
         remote_add_environment(&script, connection->login);
-        if (kind->takes_files)
+        if (kind->files)
             remote_add_folder(&script, &code);
         /* Bash must survive Ctrl-C, so that it can say how the verb has ended. */
         text_add(&script, "trap : INT\nphasectl \"$@\"\nexit $?\n");

@@ -187,14 +187,14 @@ number() { grep -oE '^workflow [0-9]+' | grep -oE '[0-9]+'; }
     git init -q inner # a repository in the repository has rules of its own
     printf 'big\n' >inner/.gitignore
     echo x | tee inner/kept inner/big >/dev/null
-    phasectl check my.yaml
+    phasectl submit --hold my.yaml
     code=$(ls -td "$NODE"/phased/code/trm-*/ | head -n 1)
     [ -e "$code/old/file" ]
     [ "$(ls -A "$code/inner")" = $'.gitignore\nkept' ]
     echo made >"$code/made"
     rm -r old
     mv code.txt moved.txt
-    phasectl check my.yaml
+    phasectl submit --hold my.yaml
     [ ! -e "$code/old/file" ]
     [ ! -e "$code/code.txt" ]
     [ -e "$code/made" ] && [ -e "$code/moved.txt" ]
@@ -204,27 +204,45 @@ number() { grep -oE '^workflow [0-9]+' | grep -oE '[0-9]+'; }
     repository
     mkdir -p was/a/folder written
     echo x | tee was/a/folder/file written/file was_a_file >/dev/null
-    phasectl check my.yaml
+    phasectl submit --hold my.yaml
     code=$(ls -td "$NODE"/phased/code/trm-*/ | head -n 1)
     echo made >"$code/written/made"
     rm -r was written was_a_file
     mkdir was_a_file
     echo new | tee was was_a_file/file >/dev/null
     ln -s was written # a link is in the way of a folder, too
-    phasectl check my.yaml
+    phasectl submit --hold my.yaml
     [ "$(cat "$code/was" "$code/was_a_file/file")" = $'new\nnew' ]
     [ "$(readlink "$code/written")" = was ]
     [ "$(ls "$code/written.aside")" = made ] # what a program wrote there stays
     rm written
     mkdir written
     echo again >written/file
-    phasectl check my.yaml
+    phasectl submit --hold my.yaml
     [ "$(cat "$code/written/file" "$code/was")" = $'again\nnew' ]
+}
+
+@test "check and plan change nothing that a held workflow is going to run" {
+    repository
+    id=$(phasectl submit --hold my.yaml | number)
+    echo edited >code.txt
+    rm .gitignore
+    phasectl check my.yaml
+    phasectl plan my.yaml
+    mv my.yaml moved.yaml
+    run phasectl check my.yaml # it is gone here, and no earlier copy stands for it
+    [ "$status" = 1 ]
+    phasectl check moved.yaml
+    phasectl release "$id"
+    eventually 60 far "$id" succeeded
+    [ "$(cat "$(out "$id")/code")" = one ]
+    grep -qx .gitignore "$(out "$id")/listing"
+    run ! grep -qx moved.yaml "$(out "$id")/listing"
 }
 
 @test "a list of files that is cut on its way removes nothing" {
     repository
-    phasectl check my.yaml
+    phasectl submit --hold my.yaml
     code=$(ls -td "$NODE"/phased/code/trm-*/ | head -n 1)
     before=$(ls -A "$code")
     cat >"$LAPTOP/cutting-ssh" <<SH
@@ -235,11 +253,11 @@ case "\$*" in
 esac
 SH
     chmod +x "$LAPTOP/cutting-ssh"
-    PHASED_SSH=$LAPTOP/cutting-ssh run phasectl check my.yaml
+    PHASED_SSH=$LAPTOP/cutting-ssh run phasectl submit --hold my.yaml
     [ "$status" = 1 ]
     [[ $output = *"could not make a folder for the code on login"* ]]
     [ "$(ls -A "$code")" = "$before" ]
-    phasectl check my.yaml # and whole lists still work
+    phasectl submit --hold my.yaml # and whole lists still work
 }
 
 @test "without git the folder goes by the same rules, and two folders have two copies" {
