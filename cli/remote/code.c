@@ -294,7 +294,10 @@ static int code_tell(const struct connection *connection, const struct code *cod
                       : status;
 }
 
-/* rsync calls ssh with the words `phasectl rsync --server ...`. The first would be a host. */
+/* rsync calls ssh with the words `phasectl rsync --server ...`. The first would be a host.
+ *
+ * git writes many files within a second, also files of the same size. If a file takes the place of
+ * such a file, only --checksum sees the change. */
 static int code_copy(const struct connection *connection, const struct code *code,
                      struct error *err)
 {
@@ -304,7 +307,8 @@ static int code_copy(const struct connection *connection, const struct code *cod
     struct text command = {0};
     (void)setenv("PHASECTL_SSH", ssh, 1); /* these fail only without memory */
     (void)setenv("RSYNC_RSH", "sh -c 'shift; eval \"$PHASECTL_SSH \\\"\\$@\\\"\"' ssh", 1);
-    text_add(&command, "exec rsync --links --perms --times --compress --from0 --files-from=- -- ");
+    text_add(&command,
+             "exec rsync --checksum --links --perms --times --compress --from0 --files-from=- -- ");
     text_add_quoted(&command, code->root);
     text_add(&command, "/ phasectl:./");
     pid_t pid;

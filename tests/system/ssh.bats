@@ -200,6 +200,19 @@ number() { grep -oE '^workflow [0-9]+' | grep -oE '[0-9]+'; }
     [ -e "$code/made" ] && [ -e "$code/moved.txt" ]
 }
 
+@test "a file in the place of another file of the same size and second is copied" {
+    repository
+    echo aaa >a.cfg
+    echo bbb >b.cfg
+    touch -d @1700000000 a.cfg b.cfg
+    phasectl submit --hold my.yaml
+    code=$(ls -td "$NODE"/phased/code/trm-*/ | head -n 1)
+    [ "$(cat "$code/a.cfg")" = aaa ]
+    mv b.cfg a.cfg
+    phasectl submit --hold my.yaml
+    [ "$(cat "$code/a.cfg")" = bbb ]
+}
+
 @test "a folder that has become a file here becomes a file there, and the reverse" {
     repository
     mkdir -p was/a/folder written
