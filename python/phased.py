@@ -30,8 +30,9 @@ continues.
 Import this file early and in the main thread. From then on the stop signal only makes should_stop()
 true. A handler that the trainer has set before is still called. A handler that the trainer sets
 later replaces the handler of this file. The signal goes to the ranks and to all processes that they
-have started. Helpers such as data loaders still die of TERM, because Python itself ends them by
-TERM. If that ends the trainer, write `stop_signal: USR1`.
+have started. A process of multiprocessing, such as a data loader, still dies of TERM until it calls
+should_stop(), because Python itself ends such processes by TERM. If that ends the trainer, write
+`stop_signal: USR1`.
 """
 
 import atexit
@@ -413,4 +414,11 @@ def _watch_for_stop():
         os.register_at_fork(before=block, after_in_parent=unblock, after_in_child=forked)
 
 
-_watch_for_stop()
+# A helper that multiprocessing starts anew imports the main module, and so this file. TERM must end
+# the helper until it calls should_stop(). Another signal must not end it. parent_process() is still
+# None during that import.
+if (
+    os.environ.get("PHASED_STOP_SIGNAL") != "TERM"
+    or multiprocessing.current_process().name == "MainProcess"
+):
+    _watch_for_stop()

@@ -138,6 +138,57 @@ PYTHON"
     [ "$(jq -s length "$PHASED_HOME/channel")" = 1400 ]
 }
 
+@test "helper processes that are started anew can be terminated, and another stop signal leaves them alone" {
+    cat >"$PHASED_HOME/trainer.py" <<'TRAINER'
+import multiprocessing, os, signal, sys, time
+import phased
+
+def work(_):
+    if stop_signal == signal.SIGUSR1:
+        os.kill(os.getpid(), stop_signal)  # as the stop of the run does
+    return os.getpid()
+
+def helper(ready):
+    ready.set()
+    time.sleep(1000)
+
+def rank(ready, said):
+    phased.should_stop()  # from here on it saves by itself
+    ready.set()
+    while not phased.should_stop():
+        time.sleep(0.01)
+    said.set()
+
+stop_signal = getattr(signal, "SIG" + os.environ["PHASED_STOP_SIGNAL"])
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    with context.Pool(2) as pool:  # its end is a SIGTERM
+        assert os.getpid() not in pool.map(work, range(2))
+    ready, said = context.Event(), context.Event()
+    child = context.Process(target=helper, args=(ready,))
+    child.start()
+    ready.wait()
+    child.terminate()
+    child.join()
+    assert child.exitcode == -signal.SIGTERM, child.exitcode
+    ready.clear()
+    child = context.Process(target=rank, args=(ready, said))
+    child.start()
+    ready.wait()
+    os.kill(child.pid, stop_signal)
+    child.join()
+    assert said.is_set() and child.exitcode == 0, child.exitcode
+    os.kill(os.getpid(), stop_signal)
+    assert phased.should_stop()
+TRAINER
+    for method in spawn forkserver; do
+        for signal in TERM USR1; do
+            PHASED_STOP_SIGNAL=$signal run timeout -s KILL 60 python3 "$PHASED_HOME/trainer.py" $method # TERM would only stop it
+            [ "$status" = 0 ] || { echo "$method $signal: $status $output"; false; }
+        done
+    done
+}
+
 @test "a stop signal that comes while a process is forked ends that process" {
     run -0 timeout 60 env PHASED_CHANNEL="$PHASED_HOME/channel" PHASED_STOP_SIGNAL=TERM python3 -c '
 import os, signal, time
