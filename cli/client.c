@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     CLIENT_HAND_OVER_MS = 4000, /* for a job that takes over from the job before it */
@@ -299,6 +300,20 @@ int client_find_run(struct cli *cli, struct address *address, struct error *err)
                       address_text(address, text), text);
     json_decref(json);
     return status;
+}
+
+json_t *client_workdir(struct error *err)
+{
+    char *folder = getcwd(NULL, 0);
+    json_t *json = folder ? json_string(folder) : NULL;
+    if (!folder && errno == ENOENT)
+        (void)error_set(err, -ENOENT, "the current folder is gone");
+    else if (!folder)
+        (void)error_set(err, -errno, "cannot find the current folder: %s", strerror(errno));
+    else if (!json)
+        (void)error_set(err, -EINVAL, "the current folder is not UTF-8 text: %s", folder);
+    free(folder);
+    return json;
 }
 
 bool client_may_retry(int status)

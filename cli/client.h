@@ -50,6 +50,10 @@ int client_get_part_of(struct cli *cli, const json_t *object, const char *part, 
 /* Replaces the address of a phase or workflow by the address of its newest run. */
 int client_find_run(struct cli *cli, struct address *address, struct error *err);
 
+/* Returns the current folder, for `workdir` of a request. NULL: `err` says why the daemon cannot
+ * have it. */
+json_t *client_workdir(struct error *err);
+
 /* Whether a second try may help: the daemon is restarting, or an answer was lost. */
 bool client_may_retry(int status);
 

@@ -16,7 +16,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 /* --- The table -------------------------------------------------------------------------------- */
 
@@ -297,11 +296,12 @@ static int plan_ask(struct cli *cli, const struct source *source, const json_t *
                     const json_t *variants, json_t **ret_plan, json_t **ret_problems,
                     struct error *err)
 {
-    char *workdir = getcwd(NULL, 0);
+    json_t *workdir = client_workdir(err);
+    if (!workdir)
+        return -EINVAL;
     json_t *body =
-        json_pack("{s:s, s:s%, s:O, s:O, s:s}", "file", source->name, "spec", source->text,
-                  source->size, "set", set, "with", variants, "workdir", workdir ? workdir : "/");
-    free(workdir);
+        json_pack("{s:s, s:s%, s:O, s:O, s:o}", "file", source->name, "spec", source->text,
+                  source->size, "set", set, "with", variants, "workdir", workdir);
     if (!body)
         return error_set_at(err, -EINVAL, source->name, 0, 0,
                             "cannot be sent: it is not UTF-8 text");

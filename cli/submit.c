@@ -110,17 +110,23 @@ static int submit_queue(json_t *body, const struct submit_options *options, stru
     return units_parse_window(options->window, &from, &to, err);
 }
 
-/* The request without its workflows. */
-static json_t *submit_body(const struct submit_options *options)
+/* The request without its workflows. NULL: `err` says what of this shell cannot be sent. */
+static json_t *submit_body(const struct submit_options *options, struct error *err)
 {
     char host[HOST_NAME_MAX + 1] = "";
-    char *workdir = getcwd(NULL, 0);
+    json_t *workdir = client_workdir(err);
+    if (!workdir)
+        return NULL;
     (void)gethostname(host, sizeof host - 1); /* if it fails, the name is empty */
-    json_t *body = json_pack(
-        "{s:O, s:O, s:O, s:b, s:s, s:o, s:i, s:o, s:s, s:[]}", "set", options->set, "with",
-        options->given->overrides.variants, "provenance", options->provenance, "hold",
-        options->hold, "workdir", workdir ? workdir : "/", "environment", submit_environment(),
-        "umask", (int)submit_umask(), "limits", submit_limits(), "host", host, "workflows");
+    json_t *body = json_pack("{s:O, s:O, s:O, s:b, s:o, s:o, s:i, s:o, s:s, s:[]}", "set",
+                             options->set, "with", options->given->overrides.variants, "provenance",
+                             options->provenance, "hold", options->hold, "workdir", workdir,
+                             "environment", submit_environment(), "umask", (int)submit_umask(),
+                             "limits", submit_limits(), "host", host, "workflows");
+    if (!body) {
+        (void)error_set(err, -EINVAL, "the name of this host is not UTF-8 text: %s", host);
+        return NULL;
+    }
     if (options->rehearsal_steps)
         (void)json_object_set_new(body, "rehearse", json_integer(options->rehearsal_steps));
     if (getenv("PHASED_BY")) {
@@ -128,7 +134,6 @@ static json_t *submit_body(const struct submit_options *options)
         (void)json_object_set_new(body, "who", json_string(who));
         free(who);
     }
-    free(workdir);
     return body;
 }
 
@@ -223,9 +228,9 @@ static int submit_files(struct cli *cli, const struct option_arguments *files,
                         const struct submit_options *options, struct address *ret_addresses)
 {
     struct error err;
-    json_t *body = submit_body(options), *reply = NULL, *problems = NULL;
-    int exit_code = submit_queue(body, options, &err) < 0 ? cli_fail(&err) : CLI_OK;
-    for (size_t i = 0; i < files->count; i++)
+    json_t *body = submit_body(options, &err), *reply = NULL, *problems = NULL;
+    int exit_code = !body || submit_queue(body, options, &err) < 0 ? cli_fail(&err) : CLI_OK;
+    for (size_t i = 0; body && i < files->count; i++)
         if (submit_add_file(cli, options, body, files->items[i], &err) < 0)
             exit_code = cli_fail(&err);
     bool may_be_queued = false;

@@ -44,6 +44,8 @@ EXTRA_DIST += tests/system/ssh.bats
 TESTS += tests/system/mcp.bats
 EXTRA_DIST += tests/system/mcp.bats tests/system/mcp.py
 EXTRA_DIST += tests/system/stops.bats
+TESTS += tests/system/submit.bats
+EXTRA_DIST += tests/system/submit.bats
 
 TESTS += tests/system/failures.bats tests/system/worker_failure.bats
 EXTRA_DIST += tests/system/failures.bats tests/system/worker_failure.bats
