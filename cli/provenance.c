@@ -137,15 +137,19 @@ json_t *provenance_capture(void)
     return provenance;
 }
 
-/* Copies tracked and new files. It skips a file whose deletion is not committed yet. For code that
- * came from another machine, the other machine has listed the files. */
+/* Copies tracked and new files. It skips a file that is not there: its deletion is not committed
+ * yet, or git has not checked it out. A file that cannot be read is an error, and tar tells the two
+ * apart in its warnings only. For code that came from another machine, the other machine has listed
+ * the files. */
 static int provenance_copy(const char *root, const char *folder, struct error *err)
 {
     static const char script[] =
-        "cd \"$1\" && if [ \"$3\" ]; then cat \"$3.files\";"
+        "cd \"$1\" && { if [ \"$3\" ]; then cat \"$3.files\";"
         " else git ls-files --cached --others --exclude-standard -z; fi |"
-        " tar --create --null --no-recursion --ignore-failed-read --files-from=- --file=- |"
-        " tar --extract --directory=\"$2\" --file=-";
+        " LC_ALL=C tar --create --format=gnu --null --no-recursion --ignore-failed-read"
+        " --files-from=- --file=- 2>&3 |"
+        " tar --extract --directory=\"$2\" --file=-; } 3>&1 |"
+        " { ! grep -vE ': Warning: Cannot stat: (No such file or|Not a) directory$' >&2; }";
     const char *received = getenv(PROVENANCE_FOLDER);
     const char *const words[] = {
         "bash", "-o", "pipefail", "-c", script, "bash", root, folder, received ? received : "",

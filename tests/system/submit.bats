@@ -48,3 +48,33 @@ YAML
     run -1 --separate-stderr phasectl submit "$BATS_TEST_TMPDIR/live.yaml"
     [ "$stderr" = "$nobody" ]
 }
+
+repository() {
+    git init -q .
+    git config user.email anna@example.org
+    git config user.name Anna
+    mkdir sub was_a_folder
+    for file in sub/one.txt two.txt was_a_folder/three.txt; do echo x >"$file"; done
+    git add .
+    git commit -qm first
+}
+
+copies() { ls -A "$PHASED_HOME/snapshots"; }
+
+@test "a snapshot leaves out what is not there, and fails if a file cannot be read" {
+    command -v git || skip "git is not installed"
+    repository
+    rm -r two.txt was_a_folder
+    touch was_a_folder
+    run -1 --separate-stderr phasectl submit "$BATS_TEST_TMPDIR/frozen.yaml"
+    [ "$stderr" = "$nobody" ] # the copy was made, and then nobody took it
+    if [ "$(id -u)" = 0 ]; then # root can read all files
+        rm -r sub
+        ln -s sub sub
+    else
+        chmod 000 sub/one.txt
+    fi
+    run -1 --separate-stderr phasectl submit "$BATS_TEST_TMPDIR/frozen.yaml"
+    [[ $stderr == "phasectl: could not copy $PWD to "*": tar: sub/one.txt: Warning: Cannot "* ]]
+    [ -z "$(copies)" ]
+}
