@@ -8,14 +8,19 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
-    PROVENANCE_ASK_S = 20,   /* for an answer of git */
-    PROVENANCE_COPY_S = 600, /* for a copy of the code */
+    PROVENANCE_ASK_S = 20,    /* for an answer of git */
+    PROVENANCE_COPY_S = 600,  /* for a copy of the code */
+    PROVENANCE_LEFT_S = 3600, /* nobody works on a copy that is not whole after this time */
     PROVENANCE_LIST_MAX = 256 << 10,
     PROVENANCE_DIFF_MAX = 1 << 20, /* a longer diff is left out; the commit is kept */
 };
@@ -162,13 +167,61 @@ static int provenance_copy(const char *root, const char *folder, struct error *e
     return 0;
 }
 
+/* --- The folder of copies --------------------------------------------------------------------- */
+
+/* A copy is KEY.part until it is whole, and KEY.gone while it is removed. */
+#define PROVENANCE_PART ".part"
+#define PROVENANCE_GONE ".gone"
+
+/* Removes a copy that a killed submission has left. The copy gets another name first: if its
+ * submission was only stopped and goes on now, it cannot take half a copy for a whole one. */
+static void provenance_clean_one(const char *snapshots, const char *name)
+{
+    struct stat info;
+    char *path = text_format("%s/%s", snapshots, name), *gone = NULL;
+    if (text_ends(name, PROVENANCE_GONE))
+        gone = xstrdup(path);
+    else if (text_ends(name, PROVENANCE_PART) && lstat(path, &info) == 0 &&
+             time(NULL) - info.st_mtime > PROVENANCE_LEFT_S)
+        gone = text_format("%s" PROVENANCE_GONE, path);
+    if (gone && (text_equal(gone, path) || rename(path, gone) == 0))
+        (void)file_remove_tree(gone, NULL); /* the next submission removes the rest */
+    free(gone);
+    free(path);
+}
+
+static void provenance_clean(const char *snapshots)
+{
+    DIR *folder = opendir(snapshots);
+    const struct dirent *entry;
+    while (folder && (entry = readdir(folder)))
+        provenance_clean_one(snapshots, entry->d_name);
+    if (folder)
+        (void)closedir(folder);
+}
+
+/* Makes the copy `folder`, which has no name until it is whole. */
+static int provenance_make(const char *root, const char *folder, struct error *err)
+{
+    char *part = text_format("%s" PROVENANCE_PART, folder);
+    int status = file_make_folders(part, 0700, err);
+    if (status == 0)
+        status = provenance_copy(root, part, err);
+    if (status == 0 && rename(part, folder) < 0)
+        status = error_set(err, -errno, "could not rename %s: %s", part, strerror(errno));
+    if (status < 0)
+        (void)file_remove_tree(part, NULL); /* part of a copy may have filled the disk */
+    free(part);
+    return status;
+}
+
 int provenance_snapshot(const struct cli *cli, const json_t *provenance, const char *key,
                         char **ret_workdir, struct error *err)
 {
     const char *root = json_string_value(json_object_get(provenance, "root"));
     char *workdir = getcwd(NULL, 0);
     const char *below = root && workdir ? file_below(workdir, root) : NULL;
-    int status = 0;
+    int status;
     if (!below || !json_object_get(provenance, "commit")) {
         status = error_set(err, -EINVAL,
                            "code: snapshot needs a git repository with a commit, and "
@@ -178,13 +231,10 @@ int provenance_snapshot(const struct cli *cli, const json_t *provenance, const c
         return status;
     }
     char *folder = text_format("%s/%s", cli->home.snapshots, key);
-    status = file_make_folders(folder, 0700, err);
-    if (status == 0)
-        status = provenance_copy(root, folder, err);
+    provenance_clean(cli->home.snapshots);
+    status = provenance_make(root, folder, err);
     if (status == 0)
         *ret_workdir = text_format("%s%s%s", folder, *below ? "/" : "", below);
-    else
-        (void)file_remove_tree(folder, NULL); /* part of a copy may have filled the disk */
     free(folder);
     free(workdir);
     return status;

@@ -24,7 +24,7 @@ json_t *provenance_capture_code(void);
 
 /* Copies the repository of `provenance`, with its changes and without ignored files, to a new
  * folder `key` in the home. `ret_workdir` is the current folder within the copy; the caller's to
- * free(). */
+ * free(). Removes what earlier submissions left that were killed while they copied. */
 int provenance_snapshot(const struct cli *cli, const json_t *provenance, const char *key,
                         char **ret_workdir, struct error *err);
 

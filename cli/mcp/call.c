@@ -12,7 +12,8 @@
 
 enum {
     CALL_MAX_S = 120,
-    CALL_TEXT_MAX = 100000, /* bytes of an output; a model reads all of them */
+    CALL_SUBMIT_MAX_S = 1200, /* a submission may copy the code, and waits for a busy daemon */
+    CALL_TEXT_MAX = 100000,   /* bytes of an output; a model reads all of them */
 };
 
 /* What needs no quotes in a shell. */
@@ -77,20 +78,26 @@ static json_t *outcome_read(const struct text *text)
     return json;
 }
 
+static unsigned call_seconds(const struct tool *tool)
+{
+    return tool->access == TOOL_SUBMITS ? CALL_SUBMIT_MAX_S : CALL_MAX_S;
+}
+
 /* Runs phasectl. Returns false if it did not end; `outcome` says so then. */
 static bool outcome_run(struct outcome *outcome, const struct tool *tool, const json_t *arguments,
                         bool as_json, struct command_result *ret_result)
 {
     struct error err;
     char **words = tool_words(tool, arguments, as_json);
-    int status = command_run((const char *const *)words, tool_input(arguments), CALL_MAX_S,
+    int status = command_run((const char *const *)words, tool_input(arguments), call_seconds(tool),
                              ret_result, &err);
     tool_words_free(words);
     if (status == 0)
         return true;
     outcome->is_failure = true;
     if (status == -ETIMEDOUT)
-        text_addf(&outcome->text, "phasectl %s did not end within %d s%s", tool->verb, CALL_MAX_S,
+        text_addf(&outcome->text, "phasectl %s did not end within %u s%s", tool->verb,
+                  call_seconds(tool),
                   tool->access == TOOL_READS ? "" : "; phased may still do what was asked");
     else if (status == -EFBIG)
         text_addf(&outcome->text, "phasectl %s prints too much for an answer", tool->verb);

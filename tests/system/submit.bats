@@ -78,3 +78,27 @@ copies() { ls -A "$PHASED_HOME/snapshots"; }
     [[ $stderr == "phasectl: could not copy $PWD to "*": tar: sub/one.txt: Warning: Cannot "* ]]
     [ -z "$(copies)" ]
 }
+
+@test "a copy that a killed submission left is not taken for a whole one, and is removed later" {
+    command -v git || skip "git is not installed"
+    repository
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    cat >"$BATS_TEST_TMPDIR/bin/tar" <<'SH'
+#!/bin/bash
+[ "$1" != --create ] || exec /usr/bin/env PATH="${PATH#*:}" tar "$@"
+echo part >"${2#--directory=}/part"
+kill -KILL "$SUBMIT"
+SH
+    chmod +x "$BATS_TEST_TMPDIR/bin/tar"
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH run bash -c 'export SUBMIT=$$; exec phasectl submit "$1"' bash "$BATS_TEST_TMPDIR/frozen.yaml"
+    [ "$status" = 137 ]
+    [[ $(copies) = *.part ]]
+    mkdir "$PHASED_HOME"/snapshots/{whole,old.part,half.gone}
+    touch -d '2 hours ago' "$PHASED_HOME"/snapshots/{whole,old.part}
+    run -1 --separate-stderr phasectl submit "$BATS_TEST_TMPDIR/frozen.yaml"
+    [ "$stderr" = "$nobody" ]
+    [[ $(copies) = *.part$'\n'whole ]] # the young part may belong to a submission that copies now
+    touch -d '2 hours ago' "$PHASED_HOME"/snapshots/*.part
+    run -1 phasectl submit "$BATS_TEST_TMPDIR/frozen.yaml"
+    [ "$(copies)" = whole ]
+}
