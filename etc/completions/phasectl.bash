@@ -1,5 +1,6 @@
 # Completion of phasectl for bash. Verbs and options come from `phasectl --help`, and addresses from
 # the daemon, also of another host: ssh then has no terminal, so it cannot ask for a password.
+# compgen -W expands its words as bash does, so words from outside have harmless letters only.
 
 _phasectl_ask() {
     SSH_ASKPASS_REQUIRE=never setsid -w phasectl "$@" </dev/null 2>/dev/null
@@ -7,15 +8,15 @@ _phasectl_ask() {
 
 _phasectl_addresses() {
     _phasectl_ask status --json |
-        sed -nE 's/^ *"address": "([^"#]+)",?$/\1/p; s/^ *"workflow": ([0-9]+),?$/\1/p' | sort -u
+        sed -nE 's|^ *"address": "([A-Za-z0-9_./-]+)",?$|\1|p; s|^ *"workflow": ([0-9]+),?$|\1|p' | sort -u
 }
 
 _phasectl_nodes() {
-    _phasectl_ask nodes --json | sed -nE 's/^ *"node": "([^"]+)",?$/\1/p'
+    _phasectl_ask nodes --json | sed -nE 's|^ *"node": "([A-Za-z0-9_./-]+)",?$|\1|p'
 }
 
 _phasectl_hosts() {
-    awk 'tolower($1) == "host" { for (i = 2; i <= NF; i++) if ($i !~ /[*?!]/) print $i }' \
+    awk 'tolower($1) == "host" { for (i = 2; i <= NF; i++) if ($i ~ /^[A-Za-z0-9_.-]+$/) print $i }' \
         ~/.ssh/config 2>/dev/null
 }
 
