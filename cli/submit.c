@@ -165,10 +165,14 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
     mac_random(key, sizeof key);
     json_t *item = json_pack("{s:s, s:s%, s:s}", "file", source.name, "spec", source.text,
                              source.size, "key", key);
+    if (!item) {
+        source_fini(&source);
+        return error_set_at(err, -EINVAL, file, 0, 0, "cannot be sent: it is not UTF-8 text");
+    }
     /* The daemon, which checks the rest, may run on another machine. */
     json_t *workflow;
     bool is_good = probe_print(&source, &options->given->overrides, &workflow);
-    bool is_frozen = item && is_good && text_equal(field_text(workflow, "code"), "snapshot");
+    bool is_frozen = is_good && text_equal(field_text(workflow, "code"), "snapshot");
     json_decref(workflow);
     source_fini(&source);
     if (!is_good) {
@@ -179,8 +183,6 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
         json_decref(item);
         return status;
     }
-    if (!item)
-        return error_set_at(err, -EINVAL, file, 0, 0, "cannot be sent: it is not UTF-8 text");
     (void)json_array_append_new(json_object_get(body, "workflows"), item);
     return 0;
 }

@@ -96,13 +96,18 @@ int connection_start(const char *command, int input, int output, bool has_own_gr
     return command_start(words, files, has_own_group, ret_pid, err);
 }
 
+int connection_exit_code(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 int connection_wait(pid_t pid)
 {
     int status;
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return 255;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return connection_exit_code(status);
 }
 
 /* A shell command: ssh with these options. */
@@ -136,11 +141,10 @@ static bool connection_try(const char *command, unsigned seconds)
 {
     const char *const words[] = {"sh", "-c", command, NULL};
     struct command_result result;
-    if (command_run(words, NULL, seconds, &result, NULL) < 0)
+    if (command_ask(words, seconds, &result, NULL) < 0)
         return false;
-    bool is_good = result.exit_code == 0;
     command_fini(&result);
-    return is_good;
+    return true;
 }
 
 /* --- The connection --------------------------------------------------------------------------- */

@@ -70,11 +70,10 @@ static int page_free_port(void)
 static int page_forward(const struct connection *connection, int *port, int host_port,
                         struct error *err)
 {
-    int status = -EADDRINUSE;
     if (*port)
         return connection_forward(connection, *port, host_port, err);
     *port = host_port;
-    status = connection_forward(connection, *port, host_port, err);
+    int status = connection_forward(connection, *port, host_port, err);
     if (status < 0 && (*port = page_free_port()) != 0)
         status = connection_forward(connection, *port, host_port, err);
     return status;

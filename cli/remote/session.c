@@ -60,9 +60,7 @@ static int session_wait(pid_t pid, int hold, bool *ret_is_interrupted)
     }
     if (hold >= 0)
         (void)close(hold);
-    return ended < 0           ? SESSION_LOST
-           : WIFEXITED(status) ? WEXITSTATUS(status)
-                               : 128 + WTERMSIG(status);
+    return ended < 0 ? SESSION_LOST : connection_exit_code(status);
 }
 
 /* Says what the exit code of ssh means. */
