@@ -20,7 +20,6 @@
 
 enum {
     EVIDENCE_TASKS_MAX = 512, /* threads of a process that are read */
-    EVIDENCE_KINDS_MAX = 8,   /* kinds of threads that are reported for a process */
     EVIDENCE_SOCKETS_MAX = 1024,
     EVIDENCE_READ_MAX = 6 << 20, /* of a command line: what the kernel allows */
     EVIDENCE_COMMAND_MAX = 160,
@@ -36,23 +35,14 @@ struct evidence {
     int64_t began_ms;
 };
 
-/* A kind of thread: threads with equal members are counted together. */
-struct task_kind {
-    char name[PROCESS_NAME_SIZE], state;
-    char call[EVIDENCE_WORD_SIZE], wait[EVIDENCE_WORD_SIZE];
-    unsigned count;
-};
-
 enum sight_kind { SIGHT_SLEEPS, SIGHT_SPINS, SIGHT_STUCK, SIGHT_KINDS };
 
 /* One process at the second look. */
 struct sight {
     struct process process;
     double cpu;
-    bool is_running; /* at both looks */
-    bool is_stuck;   /* one of its threads waits uninterruptibly */
-    struct task_kind kinds[EVIDENCE_KINDS_MAX];
-    size_t kind_count;
+    bool is_running;               /* at both looks */
+    bool is_stuck;                 /* one of its threads waits uninterruptibly */
     char wait[EVIDENCE_WORD_SIZE]; /* of the stuck thread, otherwise of the first thread */
 };
 
@@ -239,36 +229,14 @@ static void evidence_add_stack(json_t *json, pid_t pid)
 
 /* --- One process ------------------------------------------------------------------------------ */
 
-static bool task_is_alike(const struct task_kind *a, const struct task_kind *b)
-{
-    return a->state == b->state && text_equal(a->name, b->name) && text_equal(a->call, b->call) &&
-           text_equal(a->wait, b->wait);
-}
-
-static void sight_add_task(struct sight *sight, const char *folder)
+static void sight_look_at_task(struct sight *sight, const char *folder)
 {
     struct process task;
-    struct task_kind kind = {.count = 1};
     char *path = text_format("%s/stat", folder);
-    bool is_there = process_read(path, &task);
+    sight->is_stuck = process_read(path, &task) && task.state == 'D';
+    if (sight->is_stuck)
+        evidence_read_wait(folder, sight->wait);
     free(path);
-    if (!is_there)
-        return;
-    kind.state = task.state;
-    (void)snprintf(kind.name, sizeof kind.name, "%s", task.name);
-    evidence_read_wait(folder, kind.wait);
-    evidence_read_call(folder, kind.call);
-    if (kind.state == 'D' && !sight->is_stuck) {
-        sight->is_stuck = true;
-        (void)snprintf(sight->wait, sizeof sight->wait, "%s", kind.wait);
-    }
-    size_t i = 0;
-    while (i < sight->kind_count && !task_is_alike(&sight->kinds[i], &kind))
-        i++;
-    if (i < sight->kind_count)
-        sight->kinds[i].count++;
-    else if (i < EVIDENCE_KINDS_MAX)
-        sight->kinds[sight->kind_count++] = kind;
 }
 
 static void sight_look(struct sight *sight)
@@ -280,31 +248,16 @@ static void sight_look(struct sight *sight)
     (void)snprintf(path, sizeof path, "/proc/%d/task", (int)sight->process.pid);
     DIR *folder = opendir(path);
     struct dirent *entry;
-    while (folder && seen < EVIDENCE_TASKS_MAX && (entry = readdir(folder))) {
+    while (folder && !sight->is_stuck && seen < EVIDENCE_TASKS_MAX && (entry = readdir(folder))) {
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
         char *task = text_format("%s/%s", path, entry->d_name);
-        sight_add_task(sight, task);
+        sight_look_at_task(sight, task);
         free(task);
         seen++;
     }
     if (folder)
         closedir(folder);
-}
-
-static json_t *sight_tasks(const struct sight *sight)
-{
-    json_t *tasks = json_array();
-    for (size_t i = 0; i < sight->kind_count; i++) {
-        const struct task_kind *kind = &sight->kinds[i];
-        const char state[] = {kind->state, '\0'};
-        json_t *task = json_pack("{s:s, s:i}", "state", state, "count", (int)kind->count);
-        evidence_set(task, "name", kind->name);
-        evidence_set(task, "call", kind->call);
-        evidence_set(task, "wait", kind->wait);
-        json_array_append_new(tasks, task);
-    }
-    return tasks;
 }
 
 static enum sight_kind sight_kind(const struct sight *sight)
@@ -340,7 +293,6 @@ static json_t *sight_to_json(const struct sight *sight, int rank, const json_t *
     evidence_set(json, "call", call);
     evidence_set(json, "wait", wait);
     evidence_add_stack(json, process->pid);
-    json_object_set_new(json, "tasks", sight_tasks(sight));
     return json;
 }
 

@@ -39,12 +39,11 @@ size_t evidence_pids(const struct evidence *evidence, pid_t *pids, size_t size);
  *   {"seconds": 1.0, "omitted": 0, "processes": [
  *     {"pid", "parent", "rank", "name", "command", "does": "sleeps", "spins" or "stuck" (waits
  *      uninterruptibly), "state": "S", "cpu": 0.98 (of one processor),
- *      "threads", "sockets", "call": "futex", "wait": "futex_wait_queue", "stack": ["..."],
- *      "tasks": [{"name", "state", "call", "wait", "count"}]}]}
+ *      "threads", "sockets", "call": "futex", "wait": "futex_wait_queue", "stack": ["..."]}]}
  *
  * `command` is the beginning of the command line. It has "(secret)" in place of each value of
  * `secrets` (lib/secrets.h), which may be NULL. `call` is the system call, and `wait` is the kernel
- * function where the thread sleeps. `tasks` counts equal threads together. */
+ * function where the thread sleeps. */
 json_t *evidence_finish(struct evidence *evidence, const struct evidence_rank *ranks, size_t count,
                         const json_t *secrets, char **ret_summary);
 
