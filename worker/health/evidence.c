@@ -23,7 +23,6 @@ enum {
     EVIDENCE_SOCKETS_MAX = 1024,
     EVIDENCE_READ_MAX = 6 << 20, /* of a command line: what the kernel allows */
     EVIDENCE_COMMAND_MAX = 160,
-    EVIDENCE_STACK_MAX = 12,
     EVIDENCE_WORD_SIZE = 64,
 };
 
@@ -214,19 +213,6 @@ static void evidence_add_command(json_t *json, pid_t pid, const json_t *secrets)
     free(command);
 }
 
-/* On most sites only root may read the stack. */
-static void evidence_add_stack(json_t *json, pid_t pid)
-{
-    char text[4096], *rest = text;
-    if (!evidence_read(text, sizeof text, "/proc/%d/stack", (int)pid))
-        return;
-    json_t *stack = json_array();
-    for (char *line; (line = strtok_r(rest, "\n", &rest));)
-        if (json_array_size(stack) < EVIDENCE_STACK_MAX)
-            json_array_append_new(stack, evidence_string(line));
-    json_object_set_new(json, "stack", stack);
-}
-
 /* --- One process ------------------------------------------------------------------------------ */
 
 static void sight_look_at_task(struct sight *sight, const char *folder)
@@ -292,7 +278,6 @@ static json_t *sight_to_json(const struct sight *sight, int rank, const json_t *
     evidence_read_wait(folder, wait);
     evidence_set(json, "call", call);
     evidence_set(json, "wait", wait);
-    evidence_add_stack(json, process->pid);
     return json;
 }
 

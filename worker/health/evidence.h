@@ -39,7 +39,7 @@ size_t evidence_pids(const struct evidence *evidence, pid_t *pids, size_t size);
  *   {"seconds": 1.0, "omitted": 0, "processes": [
  *     {"pid", "parent", "rank", "name", "command", "does": "sleeps", "spins" or "stuck" (waits
  *      uninterruptibly), "state": "S", "cpu": 0.98 (of one processor),
- *      "threads", "sockets", "call": "futex", "wait": "futex_wait_queue", "stack": ["..."]}]}
+ *      "threads", "sockets", "call": "futex", "wait": "futex_wait_queue"}]}
  *
  * `command` is the beginning of the command line. It has "(secret)" in place of each value of
  * `secrets` (lib/secrets.h), which may be NULL. `call` is the system call, and `wait` is the kernel
