@@ -57,18 +57,28 @@ void lead_begin(struct lead *lead)
     lead_checks_begin(lead);
 }
 
-static void lead_agent_ready(struct lead *lead, struct lead_agent *agent, const char *node)
+static void lead_agent_ready(struct lead *lead, struct lead_agent *agent,
+                             const struct report *report)
 {
     if (agent->node)
         return;
-    agent->node = xstrdup(node);
+    agent->node = xstrdup(report->node);
     if (++lead->ready == lead->count)
         lead->handle(lead, LEAD_READY);
 }
 
-static void lead_agent_gone(struct lead *lead, struct lead_agent *agent)
+static void lead_agent_started(struct lead *lead, struct lead_agent *agent,
+                               const struct report *report)
+{
+    (void)agent;
+    lead_run_add_start(lead->run, report->time);
+}
+
+static void lead_agent_gone(struct lead *lead, struct lead_agent *agent,
+                            const struct report *report)
 {
     unsigned gone = 0;
+    (void)report;
     agent->is_gone = true;
     for (unsigned i = 0; i < lead->count; i++)
         gone += lead->agents[i].is_gone;
@@ -99,9 +109,11 @@ static void lead_agent_ended(struct lead *lead, struct lead_agent *agent,
 /* A guard, a NaN, `until` or a full disk, seen by a node, ends the run. `until` ends it as
  * succeeded. On a full disk the ranks are killed at once: a checkpoint was saved just now, and
  * another one would not fit. */
-static void lead_agent_guard(struct lead *lead, const struct report *report)
+static void lead_agent_guard(struct lead *lead, struct lead_agent *agent,
+                             const struct report *report)
 {
     enum stop_reason why = report->cause;
+    (void)agent;
     if (why == STOP_REASON_COUNT ||
         !lead_run_stop(lead->run, why, "%s", report->message ? report->message : "a guard failed"))
         return;
@@ -112,7 +124,7 @@ static void lead_agent_guard(struct lead *lead, const struct report *report)
     lead_stop(lead, why == STOP_HELD ? 0 : lead_run_stop_seconds(lead->run));
 }
 
-static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
+static void lead_agent_failed(struct lead *lead, struct lead_agent *agent,
                               const struct report *report)
 {
     const char *message = report->message;
@@ -133,27 +145,32 @@ static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
 }
 
 /* Warns of a straggler. Only a person can say what to do about it. */
-static void lead_agent_pace(struct lead *lead, unsigned index, double steps_per_s)
+static void lead_agent_pace(struct lead *lead, struct lead_agent *agent,
+                            const struct report *report)
 {
-    unsigned fastest;
+    unsigned index = (unsigned)(agent - lead->agents), fastest;
+    double steps_per_s = report->steps_per_s;
     if (!pace_compare(lead->paces, lead->count, index, steps_per_s, clock_steady_ms(), &fastest))
         return;
     double best = lead->paces[fastest].steps_per_s;
     lead_run_warn(lead->run, "%s is a straggler: %.3g steps/s, %.2f of what %s makes (%.3g)",
-                  lead->agents[index].node, steps_per_s, steps_per_s / best,
-                  lead->agents[fastest].node, best);
+                  agent->node, steps_per_s, steps_per_s / best, lead->agents[fastest].node, best);
 }
 
-static void lead_terminated(struct lead *lead, const struct report *report)
+static void lead_agent_terminated(struct lead *lead, struct lead_agent *agent,
+                                  const struct report *report)
 {
+    (void)agent;
     lead->is_exposed = lead->is_exposed || report->is_all;
     lead->handle(lead, LEAD_TERM);
 }
 
 /* The daemon has ended the run, and another lead may run the phase by now. So this lead does not
  * decide the outcome. */
-static void lead_agent_superseded(struct lead *lead, const struct lead_agent *agent)
+static void lead_agent_superseded(struct lead *lead, struct lead_agent *agent,
+                                  const struct report *report)
 {
+    (void)report;
     (void)lead_run_stop(
         lead->run, STOP_OVER,
         "the agent on %s found that the run is over: the daemon or another lead has ended it",
@@ -161,79 +178,36 @@ static void lead_agent_superseded(struct lead *lead, const struct lead_agent *ag
     lead_stop(lead, AGENT_ORPHAN_S);
 }
 
-/* Whether a report still matters. */
-static bool lead_heeds(const struct lead *lead, const struct report *report)
-{
-    bool is_other = report->start_number && report->start_number != lead->start_number;
-    bool is_running = !is_other && lead->state == LEAD_RUNNING;
-    switch (report->kind) {
-    case REPORT_READY:
-    case REPORT_TERMINATED:
-        return true;
-    case REPORT_STARTED:
-    case REPORT_SUPERSEDED:
-    case REPORT_GONE:
-    case REPORT_ENDED:
-    case REPORT_EXAMINED:
-        return is_running;
-    default: /* the stop from outside is the cause, and not its consequences */
-        return is_running && !lead->is_asking;
-    }
-}
-
-static void lead_take(struct lead *lead, const struct report *report)
-{
-    unsigned index = (unsigned)report->index;
-    struct lead_agent *agent = &lead->agents[index];
-    switch (report->kind) {
-    case REPORT_READY:
-        lead_agent_ready(lead, agent, report->node);
-        break;
-    case REPORT_TERMINATED:
-        lead_terminated(lead, report);
-        break;
-    case REPORT_STARTED:
-        lead_run_add_start(lead->run, report->time);
-        break;
-    case REPORT_SUPERSEDED:
-        lead_agent_superseded(lead, agent);
-        break;
-    case REPORT_GONE:
-        lead_agent_gone(lead, agent);
-        break;
-    case REPORT_ENDED:
-        lead_agent_ended(lead, agent, report);
-        break;
-    case REPORT_EXAMINED:
-        lead_hang_examined(lead, agent, report);
-        break;
-    case REPORT_PREFLIGHT:
-        lead_checks_add(lead, agent, report);
-        break;
-    case REPORT_GUARD:
-        lead_agent_guard(lead, report);
-        break;
-    case REPORT_PACE:
-        lead_agent_pace(lead, index, report->steps_per_s);
-        break;
-    case REPORT_SILENT:
-        lead_hang_silent(lead, agent, report);
-        break;
-    case REPORT_FAILED:
-    case REPORT_CANNOT_START:
-        lead_agent_failed(lead, agent, report);
-        break;
-    case AGENT_REPORT_COUNT:
-        break;
-    }
-}
+static const struct {
+    void (*take)(struct lead *lead, struct lead_agent *agent, const struct report *report);
+    /* When the report matters. RUNNING: while its run runs. UNSTOPPED: while its run runs, and is
+     * not being stopped from outside, because that stop is the cause, and not its consequences. */
+    enum { HEED_ALWAYS, HEED_RUNNING, HEED_UNSTOPPED } when;
+} lead_reports[AGENT_REPORT_COUNT] = {
+    [REPORT_READY] = {lead_agent_ready, HEED_ALWAYS},
+    [REPORT_TERMINATED] = {lead_agent_terminated, HEED_ALWAYS},
+    [REPORT_STARTED] = {lead_agent_started, HEED_RUNNING},
+    [REPORT_SUPERSEDED] = {lead_agent_superseded, HEED_RUNNING},
+    [REPORT_GONE] = {lead_agent_gone, HEED_RUNNING},
+    [REPORT_ENDED] = {lead_agent_ended, HEED_RUNNING},
+    [REPORT_EXAMINED] = {lead_hang_examined, HEED_RUNNING},
+    [REPORT_PREFLIGHT] = {lead_checks_add, HEED_UNSTOPPED},
+    [REPORT_GUARD] = {lead_agent_guard, HEED_UNSTOPPED},
+    [REPORT_PACE] = {lead_agent_pace, HEED_UNSTOPPED},
+    [REPORT_SILENT] = {lead_hang_silent, HEED_UNSTOPPED},
+    [REPORT_FAILED] = {lead_agent_failed, HEED_UNSTOPPED},
+    [REPORT_CANNOT_START] = {lead_agent_failed, HEED_UNSTOPPED},
+};
 
 void lead_reported(void *context, const struct report *report)
 {
     struct lead *lead = context;
+    bool is_other = report->start_number && report->start_number != lead->start_number;
+    bool is_running = !is_other && lead->state == LEAD_RUNNING;
+    unsigned when = lead_reports[report->kind].when;
     if (!report->node || report->index < 0 || report->index >= lead->count ||
         lead->state == LEAD_LEAVING)
         return;
-    if (lead_heeds(lead, report))
-        lead_take(lead, report);
+    if (when == HEED_ALWAYS || (is_running && (when == HEED_RUNNING || !lead->is_asking)))
+        lead_reports[report->kind].take(lead, &lead->agents[report->index], report);
 }
