@@ -110,56 +110,27 @@ static void agent_start_run(struct agent *agent, const char *run_dir)
     agent->run = node_run_start(&options);
 }
 
-static unsigned agent_seconds(const char *argument)
-{
-    return (unsigned)strtoul(argument, NULL, 10);
-}
+/* The commands that the run itself obeys, without an argument. */
+static void (*const agent_acts[AGENT_COMMAND_COUNT])(struct node_run *run) = {
+    [AGENT_GO] = node_run_go_on,        [AGENT_KILL] = node_run_kill,
+    [AGENT_EXAMINE] = node_run_examine, [AGENT_EVIDENCE] = node_run_save_evidence,
+    [AGENT_SUSPECT] = node_run_suspect, [AGENT_NUMBERED] = node_run_number,
+    [AGENT_JOIN] = node_run_join,       [AGENT_FINISH] = node_run_finish,
+};
 
 static void agent_obey(struct agent *agent, enum agent_command command, const char *argument)
 {
-    switch (command) {
-    case AGENT_START:
+    unsigned seconds = (unsigned)strtoul(argument, NULL, 10);
+    if (command == AGENT_START)
         agent_start_run(agent, argument);
-        break;
-    case AGENT_GO:
-        node_run_go_on(agent->run);
-        break;
-    case AGENT_STOP:
-        node_run_stop(agent->run, agent_seconds(argument));
-        break;
-    case AGENT_RELAY:
-        node_run_expect(agent->run, agent_seconds(argument), true);
-        break;
-    case AGENT_EXPECT:
-        node_run_expect(agent->run, agent_seconds(argument), false);
-        break;
-    case AGENT_KILL:
-        node_run_kill(agent->run);
-        break;
-    case AGENT_EXAMINE:
-        node_run_examine(agent->run);
-        break;
-    case AGENT_EVIDENCE:
-        node_run_save_evidence(agent->run);
-        break;
-    case AGENT_SUSPECT:
-        node_run_suspect(agent->run);
-        break;
-    case AGENT_NUMBERED:
-        node_run_number(agent->run);
-        break;
-    case AGENT_JOIN:
-        node_run_join(agent->run);
-        break;
-    case AGENT_FINISH:
-        node_run_finish(agent->run);
-        break;
-    case AGENT_END:
+    else if (command == AGENT_STOP)
+        node_run_stop(agent->run, seconds);
+    else if (command == AGENT_RELAY || command == AGENT_EXPECT)
+        node_run_expect(agent->run, seconds, command == AGENT_RELAY);
+    else if (command == AGENT_END)
         agent_leave(agent);
-        break;
-    case AGENT_COMMAND_COUNT:
-        break;
-    }
+    else
+        agent_acts[command](agent->run);
 }
 
 /* Takes a line of the lead. Ignores a line that is not a command, and a command for a run if there
