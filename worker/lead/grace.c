@@ -3,6 +3,7 @@
 
 #include "lib/memory.h"
 #include "lib/text.h"
+#include "worker/lead/inquiry.h"
 #include "worker/lead/scontrol.h"
 
 #include <stdio.h>
@@ -14,6 +15,7 @@ enum {
     GRACE_TIMEOUT_MS = 5000, /* for all calls together; other jobs wait for the nodes */
     GRACE_SINCE = 2405,      /* Slurm 24.05, in the form of grace_version() */
     GRACE_UNTIL = 2605,
+    GRACE_WORD_SIZE = 256, /* of a name or of a mode */
 };
 
 struct grace {
@@ -51,18 +53,6 @@ static void grace_updated(void *context, int code, const char *output)
     grace_end(context, code == 0);
 }
 
-/* Returns the word after the name in "Name=word" or "Name   = word", or "" without the name. The
- * caller frees it. */
-static char *grace_word(const char *output, const char *name)
-{
-    const char *word = strstr(output, name);
-    if (!word)
-        return xstrdup("");
-    word += strlen(name);
-    word += strspn(word, " =");
-    return text_format("%.*s", (int)strcspn(word, " \n"), word);
-}
-
 /* Takes a mode such as REQUEUE or GANG,REQUEUE. */
 static bool grace_mode_requeues(const char *mode)
 {
@@ -74,50 +64,48 @@ static bool grace_mode_requeues(const char *mode)
 static void grace_mode_told(void *context, int code, const char *output)
 {
     struct grace *grace = context;
-    char *mode = grace_word(output, "PreemptMode=");
+    char mode[GRACE_WORD_SIZE];
+    scontrol_word(output, "PreemptMode=", mode, sizeof mode);
     bool is_left = grace->is_by_qos && text_equal(mode, "OFF");
     if (code == 0 && (is_left ? grace->may_requeue : grace_mode_requeues(mode)))
         grace_call(grace, grace_updated, "update", grace->job, "Requeue=1", NULL);
     else
         grace_end(grace, false);
-    free(mode);
 }
 
 static void grace_job_told(void *context, int code, const char *output)
 {
     struct grace *grace = context;
-    char *preempted = grace_word(output, " PreemptTime=");
-    char *name = grace_word(output, grace->is_by_qos ? " QOS=" : " Partition=");
+    struct inquiry_answer answer = inquiry_read(output);
+    char name[GRACE_WORD_SIZE];
+    scontrol_word(output, grace->is_by_qos ? " QOS=" : " Partition=", name, sizeof name);
     char *qos = text_format("qos=%s", name);
-    bool is_running = strstr(output, " JobState=RUNNING") || strstr(output, " JobState=SIGNALING");
-    bool is_in_it =
-        code == 0 && *name && *preempted && !text_equal(preempted, "None") && is_running;
-    if (!is_in_it)
+    bool is_running = answer.state == CLUSTER_JOB_RUNNING;
+    if (code != 0 || !*name || !answer.is_preempted || !is_running)
         grace_end(grace, false);
     else if (grace->is_by_qos)
         grace_call(grace, grace_mode_told, "show", "assoc_mgr", qos, "flags=qos");
     else
         grace_call(grace, grace_mode_told, "show", "partition", name, NULL);
     free(qos);
-    free(name);
-    free(preempted);
 }
 
 /* Makes 2411 of "SLURM_VERSION           = 24.11.5". 0: the version is unknown. */
 static int grace_version(const char *configuration)
 {
     int year, month;
-    char *word = grace_word(configuration, "SLURM_VERSION ");
-    bool is_told = sscanf(word, "%d.%d", &year, &month) == 2;
-    free(word);
-    return is_told ? year * 100 + month : 0;
+    char word[GRACE_WORD_SIZE];
+    scontrol_word(configuration, "SLURM_VERSION ", word, sizeof word);
+    return sscanf(word, "%d.%d", &year, &month) == 2 ? year * 100 + month : 0;
 }
 
 static void grace_configuration_told(void *context, int code, const char *output)
 {
     struct grace *grace = context;
     int version = code == 0 ? grace_version(output) : 0;
-    char *type = grace_word(output, "PreemptType "), *mode = grace_word(output, "PreemptMode ");
+    char type[GRACE_WORD_SIZE], mode[GRACE_WORD_SIZE];
+    scontrol_word(output, "PreemptType ", type, sizeof type);
+    scontrol_word(output, "PreemptMode ", mode, sizeof mode);
     grace->is_by_qos = text_equal(type, "preempt/qos");
     grace->may_requeue = grace_mode_requeues(mode);
     if (version < GRACE_SINCE || version >= GRACE_UNTIL)
@@ -128,8 +116,6 @@ static void grace_configuration_told(void *context, int code, const char *output
         grace_end(grace, false);
     else
         grace_call(grace, grace_job_told, "show", "job", grace->job + strlen("JobId="), NULL);
-    free(mode);
-    free(type);
 }
 
 static void grace_start(struct grace grace, int64_t job_id)

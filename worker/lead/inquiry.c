@@ -25,27 +25,19 @@ struct inquiry {
     void *context;
 };
 
-/* Copies the value of " Name=value" up to the next blank. */
-static void inquiry_field(const char *text, const char *name, char *value, size_t size)
-{
-    const char *found = strstr(text, name);
-    found = found ? found + strlen(name) : "";
-    (void)snprintf(value, size, "%.*s", (int)strcspn(found, " \n"), found); /* may be cut */
-}
-
 /* Reads a local time such as 2026-11-20T23:59:59. The value may also be Unknown, None or N/A. */
 static double inquiry_time(const char *text, const char *name)
 {
     char value[64];
     struct tm parts = {.tm_isdst = -1};
-    inquiry_field(text, name, value, sizeof value);
+    scontrol_word(text, name, value, sizeof value);
     return strptime(value, "%Y-%m-%dT%H:%M:%S", &parts) ? (double)mktime(&parts) : 0;
 }
 
 static void inquiry_read_state(const char *text, struct inquiry_answer *answer)
 {
     char word[32];
-    inquiry_field(text, " JobState=", word, sizeof word);
+    scontrol_word(text, " JobState=", word, sizeof word);
     for (char *at = word; *at; at++)
         *at = (char)tolower((unsigned char)*at);
     int state = cluster_job_state_parse(word);
@@ -65,7 +57,7 @@ struct inquiry_answer inquiry_read(const char *text)
     struct inquiry_answer answer = {.text = text};
     char restarts[16];
     inquiry_read_state(text, &answer);
-    inquiry_field(text, " Restarts=", restarts, sizeof restarts);
+    scontrol_word(text, " Restarts=", restarts, sizeof restarts);
     answer.restarts = (unsigned)strtoul(restarts, NULL, 10);
     answer.end_time = inquiry_time(text, " EndTime=");
     answer.is_timed_out = strstr(text, " Reason=TimeLimit ") != NULL;

@@ -5,7 +5,9 @@
 #include "lib/text.h"
 #include "worker/process/child.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* A configuration, or the nodes of a partition, may have some ten thousand bytes. Output beyond
@@ -48,4 +50,13 @@ void scontrol_start(uv_loop_t *loop, const struct scontrol_call *call, scontrol_
     scontrol->done = done;
     scontrol->context = context;
     scontrol->child = child_try(&options);
+}
+
+void scontrol_word(const char *output, const char *name, char *word, size_t size)
+{
+    const char *found = strstr(output, name);
+    found = found ? found + strlen(name) : "";
+    if (!text_ends(name, "="))
+        found += strspn(found, " =");
+    (void)snprintf(word, size, "%.*s", (int)strcspn(found, " \n"), found); /* may be cut */
 }

@@ -2,6 +2,7 @@
 #ifndef PHASED_WORKER_LEAD_SCONTROL_H
 #define PHASED_WORKER_LEAD_SCONTROL_H
 
+#include <stddef.h>
 #include <uv.h>
 
 enum { SCONTROL_ARGUMENTS_MAX = 6 };
@@ -19,5 +20,9 @@ typedef void scontrol_done(void *context, int code, const char *output);
 /* `done` is always called, later. `call` may be dropped when this returns. */
 void scontrol_start(uv_loop_t *loop, const struct scontrol_call *call, scontrol_done *done,
                     void *context);
+
+/* Copies the word behind "Name=" in "Name=word", or behind "Name " in "Name    = word", as much as
+ * fits. Without the name, the word is empty. */
+void scontrol_word(const char *output, const char *name, char *word, size_t size);
 
 #endif
