@@ -218,6 +218,11 @@ char *text_format(const char *format, ...)
     return text_steal(&text);
 }
 
+char *text_time(double seconds)
+{
+    return seconds < 120 ? text_format("%.0f s", seconds) : text_format("%.0f min", seconds / 60);
+}
+
 bool text_equal(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;

@@ -52,6 +52,8 @@ char *text_steal(struct text *text);
 
 /* A new string from a format. The caller frees it. */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A time for people: "119 s", "2 min". The caller frees it. */
+char *text_time(double seconds);
 
 bool text_equal(const char *a, const char *b);
 bool text_starts(const char *string, const char *prefix);

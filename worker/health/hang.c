@@ -1,7 +1,6 @@
 /* Measures silences, and computes the allowed silence. */
 #include "worker/health/hang.h"
 
-#include "lib/text.h"
 #include "worker/protocol/assignment.h"
 
 #include <stddef.h>
@@ -43,9 +42,4 @@ int64_t hang_limit_ms(const struct hang *hang)
 bool hang_is_over(const struct hang *hang)
 {
     return hang->silence_ms >= hang_limit_ms(hang);
-}
-
-char *hang_time(double seconds)
-{
-    return seconds < 120 ? text_format("%.0f s", seconds) : text_format("%.0f min", seconds / 60);
 }

@@ -51,7 +51,4 @@ void hang_look(struct hang *hang, enum hang_sign sign, int64_t now_ms);
 int64_t hang_limit_ms(const struct hang *hang);
 bool hang_is_over(const struct hang *hang);
 
-/* A silence for people: "3 s", "12 min". The caller frees it. */
-char *hang_time(double seconds);
-
 #endif

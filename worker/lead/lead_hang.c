@@ -4,7 +4,6 @@
 
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/health/hang.h"
 #include "worker/health/outlier.h"
 #include "worker/health/ras_status.h"
 #include "worker/protocol/assignment.h"
@@ -81,7 +80,7 @@ static char *lead_hang_why(const struct lead *lead)
 
 static void lead_hang_decide(struct lead *lead, double silent_s)
 {
-    char *silence = hang_time(silent_s), *limit = hang_time(lead->hang.limit_s);
+    char *silence = text_time(silent_s), *limit = text_time(lead->hang.limit_s);
     char *why = lead_hang_why(lead);
     if (lead_run_stop(lead->run, STOP_HANG, "no output, metric or checkpoint for %s (limit %s): %s",
                       silence, limit, why)) {
@@ -136,7 +135,7 @@ static void lead_hang_warn(struct lead *lead, struct lead_agent *agent, const st
     if (agent->was_warned || !has_stopped)
         return;
     agent->was_warned = true;
-    char *silence = hang_time(silent_s);
+    char *silence = text_time(silent_s);
     lead_run_warn(lead->run, "%s has shown nothing for %s, while others go on", agent->node,
                   silence);
     free(silence);

@@ -192,7 +192,7 @@ static void watchdog_look_at_groups(struct watchdog *watchdog, int64_t now_ms)
     if (!silent || !goes_on)
         return;
     silent->was_told = true;
-    char *silence = hang_time((double)silent->hang.silence_ms / 1000);
+    char *silence = text_time((double)silent->hang.silence_ms / 1000);
     journal_warn(watchdog->options.journal,
                  "group %u has printed nothing for %s, while others go on", rank, silence);
     free(silence);

@@ -4,7 +4,7 @@
 #include "lib/text.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void idle_init(struct idle *idle, unsigned seconds)
@@ -80,13 +80,6 @@ static void idle_add_names(const struct idle *idle, const bool *meant, struct te
     text_fini(&list);
 }
 
-static void idle_add_time(uint64_t seconds, struct text *text)
-{
-    bool is_long = seconds >= 120;
-    text_addf(text, "%llu %s", (unsigned long long)(is_long ? seconds / 60 : seconds),
-              is_long ? "min" : "s");
-}
-
 /* Adds the GPUs that have become idle (`are_idle`) or busy. */
 static void idle_tell(const struct idle *idle, const bool *changed, bool are_idle,
                       struct text *text)
@@ -115,7 +108,9 @@ static void idle_tell(const struct idle *idle, const bool *changed, bool are_idl
         text_addf(text, ": busy for %.1f %% of the last ", sum / count);
     else
         text_add(text, ", after ");
-    idle_add_time(longest_s, text);
+    char *time = text_time((double)longest_s);
+    text_add(text, time);
+    free(time);
 }
 
 /* A part of the window is full. */
