@@ -1,21 +1,6 @@
 // The keys of the page.
 import {h} from './dom.js';
 
-const HELP = [
-  ['/', 'go to the filter, or to the search in the log'],
-  ['j, ↓', 'the next row'],
-  ['k, ↑', 'the row before'],
-  ['Enter', 'open the row'],
-  ['p', 'promote the phase of the row, or of the page'],
-  ['h', 'hold it, or release it'],
-  ['r', 'retry it'],
-  ['c', 'cancel it; each of these asks first'],
-  ['x', 'choose the workflow of the row for a comparison'],
-  ['X', 'compare the chosen workflows'],
-  ['Esc', 'leave the field, close the dialog, or go back'],
-  ['?', 'these keys'],
-];
-
 export function help(dialog) {
   dialog.replaceChildren(
     h(
@@ -25,7 +10,7 @@ export function help(dialog) {
       h(
         'dl',
         {class: 'keys'},
-        HELP.map(([key, text]) => h('div', {}, h('dt', {}, h('kbd', {}, key)), h('dd', {}, text))),
+        KEYS.map(([key, text]) => h('div', {}, h('dt', {}, h('kbd', {}, key)), h('dd', {}, text))),
       ),
       h('div', {class: 'actions'}, h('button', {type: 'submit', class: 'main'}, 'close')),
     ),
@@ -61,6 +46,32 @@ function decide(at, ...verbs) {
   click(places.map((place) => place.querySelector(wanted)).find(Boolean));
 }
 
+// {keys, help, act}. `act` gets the element that has the focus, and the dialog. Rows without it are
+// keys that the browser or onKey() knows.
+const KEYS = [
+  [
+    '/',
+    'go to the filter, or to the search in the log',
+    () => (document.querySelector('#filter, #find') || document.body).focus(),
+  ],
+  ['j, ↓', 'the next row', () => move(1)],
+  ['k, ↑', 'the row before', () => move(-1)],
+  ['Enter', 'open the row'],
+  ['p', 'promote the phase of the row, or of the page', (at) => decide(at, 'promote')],
+  ['h', 'hold it, or release it', (at) => decide(at, 'hold', 'release')],
+  ['r', 'retry it', (at) => decide(at, 'retry')],
+  ['c', 'cancel it; each of these asks first', (at) => decide(at, 'cancel')],
+  [
+    'x',
+    'choose the workflow of the row for a comparison',
+    (at) => click(at && at.closest('tr') && at.closest('tr').querySelector('input[data-list]')),
+  ],
+  ['X', 'compare the chosen workflows', () => click(document.querySelector('#compare'))],
+  ['Esc', 'leave the field, close the dialog, or go back'],
+  ['?', 'these keys', (at, dialog) => help(dialog)],
+];
+const ARROWS = {ArrowDown: '↓', ArrowUp: '↑'};
+
 // `goBack` leads to the view above.
 export function onKey(event, dialog, goBack) {
   const at = document.activeElement;
@@ -78,27 +89,10 @@ export function onKey(event, dialog, goBack) {
     (at && at.matches('input[type=range]') && event.key.startsWith('Arrow'))
   )
     return;
-  const keys = {
-    '/': () =>
-      (
-        document.querySelector('#filter') ||
-        document.querySelector('#find') ||
-        document.body
-      ).focus(),
-    '?': () => help(dialog),
-    j: () => move(1),
-    k: () => move(-1),
-    ArrowDown: () => move(1),
-    ArrowUp: () => move(-1),
-    p: () => decide(at, 'promote'),
-    h: () => decide(at, 'hold', 'release'),
-    r: () => decide(at, 'retry'),
-    c: () => decide(at, 'cancel'),
-    x: () => click(at && at.closest('tr') && at.closest('tr').querySelector('input[data-list]')),
-    X: () => click(document.querySelector('#compare')),
-  };
+  const key = ARROWS[event.key] || event.key;
+  const [, , act] = KEYS.find(([keys]) => keys.split(', ').includes(key)) || [];
   const hasRows = document.querySelector('#main tr[data-row]');
-  if (!keys[event.key] || (event.key.startsWith('Arrow') && !hasRows)) return;
+  if (!act || (event.key.startsWith('Arrow') && !hasRows)) return;
   event.preventDefault();
-  keys[event.key]();
+  act(at, dialog);
 }
