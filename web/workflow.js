@@ -4,7 +4,7 @@ import {get, keep, pathOf} from './api.js';
 import {h} from './dom.js';
 import {eventsOf} from './events.js';
 import {budget, cost, duration, number, plural, time} from './format.js';
-import {bar, facts, gateOf, heldPanel, section, state, table} from './parts.js';
+import {bar, button, facts, gateOf, heldPanel, section, state, table} from './parts.js';
 import {link} from './route.js';
 import {timeline} from './timeline.js';
 import {buttons, verbsOf, verbsOfWorkflow} from './verbs.js';
@@ -228,18 +228,9 @@ function causes(costs) {
 }
 
 function sourceOf(source) {
-  if (!source)
-    return h(
-      'button',
-      {type: 'button', 'data-act': 'set', 'data-name': 'source', 'data-value': '1'},
-      'show the file',
-    );
+  if (!source) return button('set', 'show the file', {'data-name': 'source', 'data-value': '1'});
   return [
-    h(
-      'button',
-      {type: 'button', 'data-act': 'set', 'data-name': 'source', 'data-value': ''},
-      'hide the file',
-    ),
+    button('set', 'hide the file', {'data-name': 'source', 'data-value': ''}),
     h('pre', {class: 'source', tabindex: '0', 'aria-label': 'the submitted file'}, source.spec),
     source.diff && [
       h('p', {class: 'dim'}, 'Changes since the commit:'),
