@@ -1,15 +1,13 @@
 // The attempts of each phase on one line of time: waiting, running, and waiting for a person. What
 // a piece means is written in it, and told below when it is pointed at or has the focus. A phase
 // alone has a line from its first attempt on.
+import {ticks} from './axis.js';
 import {h} from './dom.js';
 import {duration, now, number, time} from './format.js';
 import {kindOf} from './parts.js';
 import {changed, linkTo} from './route.js';
 
-const TICKS = [
-  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800,
-  604800,
-];
+const AXIS_PIXELS = 420; /* on a narrow page */
 
 const HINT = 'Point at a piece, or move to it by Tab, to read about it.';
 
@@ -126,16 +124,9 @@ function lane(phase, pieces, begin, span, linkOf) {
 }
 
 function axis(begin, span) {
-  const every = TICKS.find((seconds) => span / seconds <= 6) || span / 5;
-  const marks = [];
-  for (let at = 0; at <= span * 0.94; at += every)
-    marks.push(
-      h(
-        'span',
-        {style: {left: ((100 * at) / span).toFixed(3) + '%'}},
-        at ? '+' + duration(at) : time(begin),
-      ),
-    );
+  const marks = ticks('relative', 0, span * 0.94, AXIS_PIXELS).map(({v, label}) =>
+    h('span', {style: {left: ((100 * v) / span).toFixed(3) + '%'}}, v ? '+' + label : time(begin)),
+  );
   return h(
     'div',
     {class: 'lane axis', 'aria-hidden': 'true'},
