@@ -2,7 +2,7 @@
 // table that names the curves and says how each of them ended.
 import {get, getOnce, pathOf} from './api.js';
 import * as chart from './chart.js';
-import {chosen, controls, curve, drawCurves, place, whyNoCurves} from './curves.js';
+import {chosen, controls, curve, drawCurves, place, together, whyNoCurves} from './curves.js';
 import {h} from './dom.js';
 import {number, plural} from './format.js';
 import {button, state, table} from './parts.js';
@@ -41,20 +41,13 @@ async function runsOf({name}, signal) {
 
 // The curves of one metric. `place` chooses the colour of a phase, which is the same in all charts.
 async function curvesOf(shown, runs, metric, ask, params) {
-  const members = await Promise.all(
+  const lines = await Promise.all(
     shown.map(async (choice, i) => {
       const {line, begin} = await curve(runs[i], metric, ask, params);
       return {...choice, place: i, line, begin};
     }),
   );
-  return {
-    line: [],
-    rewound: [],
-    begins: [],
-    strange: [],
-    noun: 'curve',
-    members: members.filter(({line}) => line.length),
-  };
+  return together(lines, 'curve');
 }
 
 // A word "7" of the address stands for all phases of workflow 7, and "7/train" for one phase.

@@ -90,13 +90,13 @@ export async function memberCurves(members, metric, ask, params) {
     line: found[i].line,
     begin: found[i].begin,
   }));
-  return {
-    line: [],
-    rewound: [],
-    begins: [],
-    strange: [],
-    members: lines.filter(({line}) => line.length),
-  };
+  return together(lines);
+}
+
+// The curves of several phases as one; `noun` is what they are called, unless they are members.
+export function together(lines, noun) {
+  const members = lines.filter(({line}) => line.length);
+  return {line: [], rewound: [], begins: [], strange: [], members, noun};
 }
 
 function axisChoice(kind) {
