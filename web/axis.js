@@ -1,6 +1,6 @@
 // What stands along the bottom of a chart: steps, the time since a curve began, or the time of day.
 // `kind` is the param `x` of the address. Pure functions on numbers and text.
-import {duration, time} from './format.js';
+import {duration, time, two} from './format.js';
 
 export const KINDS = [
   ['', 'steps'],
@@ -30,10 +30,6 @@ export function say(kind, place) {
 // "steps 20 to 40"
 export function sayRange(kind, [from, to]) {
   return kind ? `${say(kind, from)} to ${say(kind, to)}` : `steps ${from} to ${to}`;
-}
-
-function two(n) {
-  return String(Math.trunc(n)).padStart(2, '0');
 }
 
 function labelOf(kind, place, gap) {

@@ -1,10 +1,13 @@
 // Durations, numbers, money and times as text, in the forms that phasectl uses.
 
+export function two(n) {
+  return String(n).padStart(2, '0');
+}
+
 export function duration(seconds) {
   if (!(seconds >= 0)) return '';
   if (seconds > 0 && seconds < 9.95) return seconds.toFixed(1) + 's';
   const whole = Math.round(seconds);
-  const two = (n) => String(n).padStart(2, '0');
   const days = Math.floor(whole / 86400);
   const hours = Math.floor(whole / 3600) % 24;
   const minutes = Math.floor(whole / 60) % 60;
@@ -33,7 +36,6 @@ export function cost(dollars) {
 export function time(seconds) {
   if (typeof seconds !== 'number') return '';
   const date = new Date(seconds * 1000);
-  const two = (n) => String(n).padStart(2, '0');
   const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
   if (date.toDateString() === new Date().toDateString()) return clock;
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clock}`;
