@@ -1,7 +1,7 @@
 // Draws a stitched metric with dygraphs: the curve, what was rewound, its marks, and the bounds of
 // checks. The numbers can stand in a table instead.
 import {placeOf, say, ticks} from './axis.js';
-import {h} from './dom.js';
+import {colour, h} from './dom.js';
 import {number, plural} from './format.js';
 import {drawMarks, sayMark, sayMarks} from './marks.js';
 import {smooth} from './metric.js';
@@ -14,12 +14,6 @@ const charts = new Map(); /* by their element */
 
 export function canDraw() {
   return typeof window.Dygraph === 'function';
-}
-
-function colour(name) {
-  return getComputedStyle(document.documentElement)
-    .getPropertyValue('--' + name)
-    .trim();
 }
 
 function countOf({line, members}) {

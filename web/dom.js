@@ -89,3 +89,8 @@ function patch(old, wanted) {
 function isOfPerson(element, name) {
   return name === 'open' && element.tagName === 'DETAILS';
 }
+
+// The colour of that name in style.css.
+export function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
+}

@@ -1,17 +1,13 @@
 // How busy the GPUs of a run were: a row for each GPU by node, time to the right, and the busier
 // the darker. The same stands in words below, and the newest figures in a table next to it.
 import {say, ticks} from './axis.js';
-import {h} from './dom.js';
+import {colour, h} from './dom.js';
 import {duration, number, plural} from './format.js';
 
 const GUTTER = 90; /* pixels for the names of nodes */
 const AXIS = 18;
 const LABEL = 13;
 const maps = new Map(); /* by their element */
-
-function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue('--' + name);
-}
 
 function mean(values) {
   const known = values.filter((value) => value !== null);
