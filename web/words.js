@@ -173,9 +173,9 @@ const EARLY = {insufficient: 'too early', failed: 'failing'};
 
 // The verdict in one word. A failure that only warns has a word of its own, and before the end of
 // the run no check has failed.
-export function verdictOf(verdict, isEarly) {
-  if (isEarly && EARLY[verdict.outcome]) return EARLY[verdict.outcome];
-  return verdict.warn && verdict.outcome !== 'passed' ? 'warned' : verdict.outcome;
+export function verdictOf({warn, outcome}, isEarly) {
+  if (warn && outcome !== 'passed') return 'warned';
+  return (isEarly && EARLY[outcome]) || outcome;
 }
 
 export function stepsOf(run) {

@@ -101,6 +101,9 @@ phases:
     launch: node
     preflight: off
     run: i=0; while sleep 0.2; do i=$((i + 1)); echo step=$i loss=$i; done
+    gate:
+      high:   {value: last(loss), at_least: 1000000, else: warn}
+      higher: {value: last(loss), at_least: 2000000}
 """
 
 SWEEP = """

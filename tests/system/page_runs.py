@@ -46,6 +46,9 @@ def check_verbs(page, api, tap):
     click = lambda button: page.js('document.querySelector(arguments[0]).click()', button)
     page.go(f'#/w/{number}/train')
     page.browser.refresh()  # check_decisions holds back what the page sends
+    checks = f'[data-key="gate-{address}"] tbody tr'
+    tap.same(lambda: list(zip(page.texts(checks + ' td:first-child'), page.texts(checks + ' .state'))),
+             [('high', '!warned'), ('higher', '!failing')], 'while a run goes on, a check that only warns has warned')
     page.js('window.told = []; new MutationObserver(() => window.told.push(document.querySelector("#said").textContent))'
             '.observe(document.querySelector("#said"), {childList: true})')
     told = lambda: page.js('return window.told')
