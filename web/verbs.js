@@ -22,9 +22,8 @@ function retryHelp(phase) {
     return membersIn(phase, 'succeeded') ? 'judge the members again' : 'run the members again';
   const step = phase.checkpoint_step;
   const isSuspect = suspectNote(phase) !== '';
-  if (isJudged(phase)) return 'run the phase again, from its start';
-  if (typeof step !== 'number')
-    return isSuspect ? 'run again from the start: no checkpoint is good' : 'run the phase again';
+  if (isJudged(phase) || (typeof step !== 'number' && !isSuspect)) return 'run the phase again';
+  if (typeof step !== 'number') return 'run again from the start: no checkpoint is good';
   return isSuspect
     ? 'run again from the last good checkpoint'
     : `run again from the checkpoint of step ${step}`;

@@ -99,6 +99,8 @@ def check_resume(page, api, tap):
     wait_for(lambda: page.count(button) == 1)
     tap.same(lambda: page.js('return document.querySelector(arguments[0]).title', button),
              'resume: go on from the checkpoint of step 2', 'the page offers to resume, and names the step')
+    tap.same(lambda: page.attribute('#main button[data-verb=retry]', 'title'), 'retry: run the phase again',
+             'and says of a retry what phasectl says')
     page.js('document.querySelector(arguments[0]).click()', button)
     wait_for(lambda: page.count('dialog[open]') == 1)
     page.find('dialog button[type=submit]').click()
