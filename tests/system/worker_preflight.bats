@@ -169,6 +169,67 @@ STUB
     [ "$(preflight_of 1 n1)" = "quick passed: " ]
 }
 
+# two_checkpoints COMMANDS: a run that does this between its two checkpoints. They have different
+# sizes, so the second is not whole just because it is like the first.
+two_checkpoints() {
+    new_run 1 "{\"preflight\": \"quick\", \"resources\": {\"nodes\": 1, \"gpus\": 8}, \"launch\": \"node\",
+        \"checkpoint\": {\"path\": \"\$PHASED_OUT/c_{step}\", \"stop_signal\": \"TERM\", \"save_time_s\": 5, \"keep\": 0},
+        \"env\": {\"PHASED_NVML\": \"$fake_driver\"},
+        \"run\": $(script "head -c 100 /dev/zero >\$PHASED_OUT/c_1
+            until grep -qs '\"checkpoint\"' $home/phase/1/journal/n1.jsonl; do sleep .1; done
+            $1
+            head -c 50 /dev/zero >\$PHASED_OUT/c_2")}"
+}
+
+# The run has succeeded, both checkpoints are known, and no last seconds are told, as for a run that
+# was cut off.
+has_ended_well() {
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ "$(journal 1 n1 'select(.type == "checkpoint") | .step' | xargs)" = "1 2" ]
+    [ -z "$(journal 1 n1 'select(.type == "sample" and .seconds == 1)')" ]
+}
+
+@test "a process that the preflight has left behind does not spoil the last checkpoint of the run" {
+    own_preflight <<STUB
+(
+    exec </dev/null >/dev/null 2>&1
+    echo \$BASHPID >$home/left
+    until [ -e $home/die ]; do sleep .1; done
+    kill -KILL \$BASHPID
+) &
+until [ -s $home/left ]; do sleep .01; done
+exec ${worker%/*}/phase-preflight "\$@"
+STUB
+    # A process that nobody has reaped still gets signals.
+    two_checkpoints "touch $home/die; while kill -0 \$(cat $home/left); do sleep .1; done"
+    start_lead 1
+    await_lead
+    has_ended_well
+}
+
+@test "a process of the preflight that never ends neither keeps the run nor spoils its last checkpoint" {
+    own_preflight <<STUB
+sleep 1234 </dev/null >/dev/null 2>&1 &
+echo \$! >$home/left
+until [ -e $home/traced ]; do sleep .01; done
+exec ${worker%/*}/phase-preflight "\$@"
+STUB
+    two_checkpoints true
+    start_lead 1
+    await test -s "$home/left"
+    # The parent of a process cannot reap it as long as another process traces it.
+    python3 -c 'import ctypes, pathlib, signal, sys
+if ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), None, None) == 0: # PTRACE_SEIZE
+    pathlib.Path(sys.argv[2]).touch()
+    signal.pause()' "$(cat "$home/left")" "$home/traced" 3>&- &
+    tracer=$!
+    await eval '[ -e "$home/traced" ] || ! kill -0 "$tracer"'
+    [ -e "$home/traced" ] || skip "no process may be traced here"
+    await_lead
+    kill "$tracer"
+    has_ended_well
+}
+
 @test "a preflight that breaks does not fail the node" {
     own_preflight <<<'exit 2'
     quick_run 1 1

@@ -7,6 +7,7 @@
 #include "worker/process/processes.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static void reap_done(uv_timer_t *timer)
 {
     struct heard *heard = timer->data;
     int status;
-    pid_t pid = processes_reap(&status);
+    pid_t pid = processes_reap(&status, NULL);
     if (pid > 0 && pid == child_pid(heard->child))
         child_reaped(heard->child, status);
     if (heard->ends)
@@ -263,6 +264,33 @@ static void the_kind_of_a_child_decides_its_parent_and_session(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+static void a_process_is_known_to_be_older_than_a_moment(void **state)
+{
+    (void)state;
+    uint64_t before = processes_now(), started;
+    size_t count;
+    int status;
+    pid_t pid = fork(), reaped;
+    if (pid == 0) {
+        (void)poll(NULL, 0, -1);
+        _exit(0);
+    }
+    struct process *family = processes_family(getpid(), &count);
+    assert_int_equal(count, 1);
+    assert_in_range(family->started, before, processes_now());
+    assert_true(processes_any_since(family->started));
+    assert_false(processes_any_since(family->started + 1));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    while ((reaped = processes_reap(&status, &started)) == 0)
+        (void)poll(NULL, 0, 1);
+    assert_int_equal(reaped, pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(started, family->started);
+    assert_int_equal(processes_reap(&status, &started), -1);
+    assert_int_equal(started, 0);
+    free(family);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_child_of_the_loop_is_killed_at_its_deadline),
         cmocka_unit_test(a_child_that_cannot_be_started_is_reported),
         cmocka_unit_test(the_kind_of_a_child_decides_its_parent_and_session),
+        cmocka_unit_test(a_process_is_known_to_be_older_than_a_moment),
     };
     return cmocka_run_group_tests_name("child", tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include "worker/protocol/assignment.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,8 @@ struct crew {
     struct crew_options options;
     struct crew_member *members; /* never moved, because the loop has pointers to it */
     unsigned count;              /* of started ranks */
+    uint64_t began;              /* in ticks since the boot; strangers are older */
+    bool has_strangers;          /* processes below the agent that are not of this crew */
     bool has_children;
     bool is_stopping, is_killing, is_gone;
     bool is_clearing;    /* all ranks have ended, and their leftovers are told to end */
@@ -359,22 +362,33 @@ static void crew_member_ended(struct crew *crew, struct crew_member *member, int
     uv_timer_start(&crew->holder, crew_hold_done, CREW_HOLD_MS, 0);
 }
 
+/* A process that is not a rank has died of a signal. */
+static void crew_helper_died(struct crew *crew, int signal)
+{
+    if (crew_is_asked(crew, signal))
+        crew->was_helper_stopped = true;
+    else if (!crew->is_clearing)
+        crew->was_cut_off = true;
+}
+
 void crew_reap(struct crew *crew)
 {
     int status;
+    uint64_t started;
     pid_t pid;
-    while ((pid = processes_reap(&status)) > 0) {
+    while ((pid = processes_reap(&status, &started)) > 0) {
+        bool is_stranger = started && started < crew->began;
         unsigned i = 0;
         while (i < crew->count && crew->members[i].rank.pid != pid)
             i++;
         if (i < crew->count && !crew->members[i].rank.has_ended)
             crew_member_ended(crew, &crew->members[i], status);
-        else if (WIFSIGNALED(status) && crew_is_asked(crew, WTERMSIG(status)))
-            crew->was_helper_stopped = true;
-        else if (WIFSIGNALED(status) && !crew->is_clearing)
-            crew->was_cut_off = true;
+        else if (WIFSIGNALED(status) && !is_stranger)
+            crew_helper_died(crew, WTERMSIG(status));
     }
-    crew->has_children = pid == 0;
+    if (pid < 0)
+        crew->has_strangers = false;
+    crew->has_children = pid == 0 && (!crew->has_strangers || processes_any_since(crew->began));
     for (unsigned i = 0; i < crew->count; i++) {
         struct crew_member *member = &crew->members[i];
         if (member->rank.has_ended && member->child && child_pid(member->child))
@@ -441,6 +455,23 @@ static struct crew *crew_new(const struct crew_options *options)
     return crew;
 }
 
+/* Kills what the preflight or an earlier run has left below the agent. A process that is stuck in
+ * the kernel dies later or never, and its end says nothing about this crew. Waits for the next tick
+ * so that each such process is older than the crew. */
+static void crew_set_strangers_apart(struct crew *crew)
+{
+    int status;
+    pid_t pid;
+    while ((pid = processes_reap(&status, NULL)) > 0)
+        ;
+    crew->has_strangers = pid == 0;
+    if (crew->has_strangers)
+        (void)processes_signal(0, NULL, SIGKILL);
+    crew->began = processes_now() + (crew->has_strangers ? 1 : 0);
+    while (processes_now() < crew->began)
+        (void)poll(NULL, 0, 1);
+}
+
 int crew_start(const struct crew_options *options, struct crew **ret_crew, struct error *err)
 {
     const struct assignment *assignment = options->assignment;
@@ -448,6 +479,7 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
     char *script = text_format("%s/%s", assignment->file.run_dir, options->script);
     struct text workdir = {0};
     int status = 0;
+    crew_set_strangers_apart(crew);
     memory_kills_read("", &crew->memory_kills);
     if (assignment->workdir)
         environment_expand(options->environment, assignment->workdir, &workdir);

@@ -3,6 +3,9 @@
  *
  * A crew is gone when each rank has ended, no descendant is left, and all output was read. If all
  * ranks have ended by themselves, their leftover processes are told to end, and killed 2 s later.
+ * Processes that are older than the crew, such as a leftover of the preflight, are killed at its
+ * start. The crew does not wait for them, and their ends do not count as ends of its processes.
+ *
  * The failure of a rank is held back for 0.3 s, and so is a success if it is asked for. The reason:
  * Slurm preempts by a signal to all processes of a step at once, so a rank may end of the signal
  * shortly before the agent learns of it. */

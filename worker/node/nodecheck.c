@@ -125,7 +125,7 @@ void nodecheck_reap(struct nodecheck *check)
 {
     int status;
     pid_t pid;
-    while ((pid = processes_reap(&status)) > 0) {
+    while ((pid = processes_reap(&status, NULL)) > 0) {
         if (!check->child || pid != child_pid(check->child))
             continue; /* a child that the program has left behind */
         check->status = status;

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -33,23 +34,14 @@ int processes_adopt(struct error *err)
     return 0;
 }
 
-pid_t processes_reap(int *ret_status)
-{
-    pid_t pid;
-    do {
-        pid = waitpid(-1, ret_status, WNOHANG);
-    } while (pid < 0 && errno == EINTR);
-    return pid;
-}
-
 /* Reads "pid (name) state ppid pgrp ...". The name may contain anything, so it ends at the last
- * parenthesis. Zombies are left out, because they have ended. */
-bool process_read(const char *path, struct process *ret_process)
+ * parenthesis. */
+static bool process_parse(const char *path, struct process *ret_process)
 {
     char text[1024], state;
     int parent, process_group;
     unsigned threads;
-    unsigned long long user, system;
+    unsigned long long user, system, started;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
@@ -60,19 +52,52 @@ bool process_read(const char *path, struct process *ret_process)
     text[size] = '\0';
     const char *name = strchr(text, '('), *end = strrchr(text, ')');
     if (!name || !end ||
-        sscanf(end + 1, " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %u",
-               &state, &parent, &process_group, &user, &system, &threads) != 6 ||
-        state == 'Z')
+        sscanf(end + 1,
+               " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %u %*d %llu",
+               &state, &parent, &process_group, &user, &system, &threads, &started) != 7)
         return false;
     *ret_process = (struct process){.pid = (pid_t)strtol(text, NULL, 10),
                                     .parent = parent,
                                     .process_group = process_group,
                                     .state = state,
                                     .threads = threads,
-                                    .ticks = user + system};
+                                    .ticks = user + system,
+                                    .started = started};
     (void)snprintf(ret_process->name, sizeof ret_process->name, "%.*s", (int)(end - name - 1),
                    name + 1); /* may be cut */
     return true;
+}
+
+/* Zombies are left out, because they have ended. */
+bool process_read(const char *path, struct process *ret_process)
+{
+    return process_parse(path, ret_process) && ret_process->state != 'Z';
+}
+
+pid_t processes_reap(int *ret_status, uint64_t *ret_started)
+{
+    struct process process = {0};
+    siginfo_t ended = {0};
+    pid_t pid;
+    if (ret_started && waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid) {
+        char path[64];
+        (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)ended.si_pid); /* fits */
+        (void)process_parse(path, &process); /* 0 means that the time is unknown */
+    }
+    do {
+        pid = waitpid(ended.si_pid ? ended.si_pid : -1, ret_status, WNOHANG);
+    } while (pid < 0 && errno == EINTR);
+    if (ret_started)
+        *ret_started = process.started;
+    return pid;
+}
+
+uint64_t processes_now(void)
+{
+    struct timespec now;
+    uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * per_second + (uint64_t)now.tv_nsec * per_second / 1000000000;
 }
 
 char *process_program(pid_t pid)
@@ -142,6 +167,17 @@ struct process *processes_family(pid_t ancestor, size_t *ret_count)
     free(list);
     *ret_count = found;
     return family;
+}
+
+bool processes_any_since(uint64_t started)
+{
+    size_t count;
+    bool is_any = false;
+    struct process *family = processes_family(getpid(), &count);
+    for (size_t i = 0; i < count; i++)
+        is_any |= family[i].started >= started;
+    free(family);
+    return is_any;
 }
 
 bool processes_is_srun(const struct process *process)
@@ -250,7 +286,7 @@ void processes_end_all(void)
     int status;
     for (unsigned i = 0; i < PROCESSES_END_TRIES && processes_signal(0, NULL, SIGKILL); i++) {
         (void)poll(NULL, 0, PROCESSES_END_MS);
-        while (processes_reap(&status) > 0)
+        while (processes_reap(&status, NULL) > 0)
             ;
     }
 }

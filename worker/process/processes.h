@@ -19,16 +19,23 @@ struct process {
     pid_t pid, parent, process_group;
     char state; /* as in ps: R, S, D, T, ... */
     unsigned threads;
-    uint64_t ticks; /* of processor time until now */
+    uint64_t ticks;   /* of processor time until now */
+    uint64_t started; /* in ticks since the boot */
     char name[PROCESS_NAME_SIZE];
 };
 
 /* Makes the calling process the subreaper of all processes that it will start. */
 int processes_adopt(struct error *err);
 
-/* Reaps one ended child, if there is one. `ret_status` is that of waitpid(). Returns its pid; 0 if
- * all children still run; -1 if there is no child. */
-pid_t processes_reap(int *ret_status);
+/* Reaps one ended child, if there is one. `ret_status` is that of waitpid(). `ret_started`, which
+ * may be NULL, is when the child was started, in ticks since the boot; 0: unknown. Returns the pid
+ * of the child; 0 if all children still run; -1 if there is no child. */
+pid_t processes_reap(int *ret_status, uint64_t *ret_started);
+
+/* The time now, in ticks since the boot. */
+uint64_t processes_now(void);
+/* Whether a descendant was started at this time or later. */
+bool processes_any_since(uint64_t started);
 
 /* Returns all processes that have not ended. The caller frees the list. */
 struct process *processes_all(size_t *ret_count);
