@@ -406,6 +406,16 @@ teardown() {
     cmp <(record 1 lead .) <(journal 1 lead .)
 }
 
+@test "the log of a run that has ended is whole while the lead still waits for the next run" {
+    start_daemon
+    new_run 1 "{\"run\": $(script 'printf "a\nlast words"')}" '{"linger_s": 30}'
+    start_lead 1
+    await has_outcome 1
+    [ "$(cut -d' ' -f2- "$home/phase/1/log/rank-0.log" | xargs)" = "a last words" ]
+    command_lead 1 1 '{"verb": "end", "when": "ended"}'
+    await_lead
+}
+
 # gets_more: whether the daemon has got an entry of n1 since `seen` was counted.
 gets_more() { [ "$(cat "$home/record/1/n1.jsonl" | wc -l)" -gt "$seen" ]; }
 

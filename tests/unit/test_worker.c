@@ -92,6 +92,24 @@ static void a_log_has_a_line_for_each_line_with_the_time_before_it(void **state)
     }
 }
 
+static void a_log_that_has_ended_has_its_last_line_and_may_go_on(void **state)
+{
+    (void)state;
+    struct ranklog *ranklog = ranklog_open(folder, 0, 0);
+    ranklog_feed(ranklog, "a\nlast words", strlen("a\nlast words"));
+    for (int times = 0; times < 2; times++) {
+        ranklog_end(ranklog);
+        char *text = log_text("rank-0.log");
+        assert_string_equal(text, "a|last words|");
+        free(text);
+    }
+    ranklog_feed(ranklog, "more", strlen("more"));
+    ranklog_close(ranklog);
+    char *text = log_text("rank-0.log");
+    assert_string_equal(text, "a|last words|more|");
+    free(text);
+}
+
 static void a_log_keeps_its_beginning_and_its_newest_part(void **state)
 {
     (void)state;
@@ -326,6 +344,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_the_same_however_the_bytes_come),
         TEST(a_log_has_a_line_for_each_line_with_the_time_before_it),
+        TEST(a_log_that_has_ended_has_its_last_line_and_may_go_on),
         TEST(a_log_keeps_its_beginning_and_its_newest_part),
         cmocka_unit_test(a_log_that_cannot_be_written_is_counted),
         TEST(a_tail_follows_a_file_that_appears_grows_is_cut_or_replaced),

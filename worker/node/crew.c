@@ -104,8 +104,10 @@ static void crew_go(struct crew *crew)
     uv_timer_stop(&crew->holder);
     uv_timer_stop(&crew->expecter);
     uv_timer_stop(&crew->reporter);
-    for (unsigned i = 0; i < crew->count; i++)
+    for (unsigned i = 0; i < crew->count; i++) {
         crew_close_output(&crew->members[i]);
+        ranklog_end(crew->members[i].rank.log); /* whoever learns of the end may read it at once */
+    }
     crew->options.gone(crew->options.context);
 }
 

@@ -188,15 +188,21 @@ void ranklog_feed(struct ranklog *ranklog, const char *data, size_t size)
     ranklog_write(ranklog);
 }
 
-void ranklog_close(struct ranklog *ranklog)
+void ranklog_end(struct ranklog *ranklog)
 {
-    if (!ranklog)
-        return;
     if (ranklog->line.size)
         ranklog_end_line(ranklog);
     ranklog_write(ranklog);
     if (ranklog->fd >= 0)
         close(ranklog->fd);
+    ranklog->fd = -1;
+}
+
+void ranklog_close(struct ranklog *ranklog)
+{
+    if (!ranklog)
+        return;
+    ranklog_end(ranklog);
     text_fini(&ranklog->line);
     text_fini(&ranklog->output);
     recent_fini(&ranklog->recent);

@@ -22,7 +22,10 @@ enum {
 /* Opens folder/rank-<rank>.log for appending. The folder must exist. `size_max` bounds each file; 0
  * means RANKLOG_FILE_MAX. */
 struct ranklog *ranklog_open(const char *folder, unsigned rank, size_t size_max);
-/* Ends and writes the last line. Accepts NULL. */
+/* Ends and writes the last line, and closes the file, so that readers on other nodes see all of it.
+ * More output opens the file again. */
+void ranklog_end(struct ranklog *ranklog);
+/* Ends the log, and frees it. Accepts NULL. */
 void ranklog_close(struct ranklog *ranklog);
 
 void ranklog_feed(struct ranklog *ranklog, const char *data, size_t size);
