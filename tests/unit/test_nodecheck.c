@@ -25,6 +25,10 @@ static const char *string_of(const json_t *report, const char *name)
 #define ROW(name, outcome, text)                                                                   \
     "{\"name\": \"" name "\", \"outcome\": \"" outcome "\", \"text\": \"" text "\"}"
 
+#define NEEDLESS_ROW(name, outcome, text)                                                          \
+    "{\"name\": \"" name "\", \"outcome\": \"" outcome                                             \
+    "\", \"essential\": false, \"text\": \"" text "\"}"
+
 static void the_reason_names_the_rows_that_did_not_pass(void **state)
 {
     static const struct {
@@ -35,11 +39,17 @@ static void the_reason_names_the_rows_that_did_not_pass(void **state)
         {"{\"outcome\": \"failed\", \"rows\": [" ROW("gpus", "failed", "7 work") ", " ROW(
              "model", "passed", "H200") ", " ROW("ecc", "failed", "GPU 2") "]}",
          "failed", "gpus: 7 work; ecc: GPU 2"},
-        /* The first row that could not tell is the essential one. The others follow from it. */
+        /* The first essential row that could not tell decides. The others follow from it. */
         {"{\"outcome\": \"could not tell\", \"rows\": [" ROW(
              "gpus", "could not tell", "no driver") ", " ROW("model", "could not tell",
                                                              "no GPU") "]}",
          "could not tell", "gpus: no driver"},
+        {"{\"outcome\": \"could not tell\", \"rows\": [" NEEDLESS_ROW(
+             "xids", "could not tell", "not permitted") ", " ROW("hbm", "could not tell",
+                                                                 "no time is left") "]}",
+         "could not tell", "hbm: no time is left"},
+        {"{\"outcome\": \"failed\", \"rows\": [" NEEDLESS_ROW("ecc", "failed", "GPU 2") "]}",
+         "failed", "ecc: GPU 2"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

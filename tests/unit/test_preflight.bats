@@ -37,6 +37,7 @@ row() {
     row model passed "NVIDIA H200"
     row nvlinks passed "GPU 7: 18"
     [ "$(jq -r .outcome <<<"$output")" = passed ]
+    jq -e '.rows | any(.name == "gpus" and .essential) and any(.name == "ecc" and .essential == false)' <<<"$output"
 }
 
 # fault SCRIPT ROW TEXT

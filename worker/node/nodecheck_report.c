@@ -24,15 +24,17 @@ static json_t *nodecheck_cut(const char *reason)
     return string ? string : json_string("a reason that is not UTF-8");
 }
 
-/* Joins the texts of all rows with this outcome, or takes only the first such row. */
-static json_t *nodecheck_reason(const json_t *rows, int outcome, bool only_first)
+/* Joins the texts of all rows that failed, or takes only the first essential row that could not
+ * tell. The other essential rows follow from it, and no other row decides. */
+static json_t *nodecheck_reason(const json_t *rows, int outcome)
 {
     struct text text = {0};
     const json_t *row;
     size_t i;
     json_array_foreach(rows, i, row)
     {
-        if (nodecheck_outcome(row) != outcome || (only_first && text.size))
+        bool is_needless = json_is_false(json_object_get(row, "essential")) || text.size;
+        if (nodecheck_outcome(row) != outcome || (outcome != PREFLIGHT_FAILED && is_needless))
             continue;
         text_addf(&text, "%s%s: %s", text.size ? "; " : "", json_member_text(row, "name"),
                   json_member_text(row, "text"));
@@ -73,7 +75,7 @@ json_t *nodecheck_report(const char *level, const struct nodecheck_end *end)
     } else if (outcome == PREFLIGHT_PASSED) {
         reason = json_string("");
     } else {
-        reason = nodecheck_reason(rows, outcome, outcome != PREFLIGHT_FAILED);
+        reason = nodecheck_reason(rows, outcome);
     }
     json_t *list = is_good ? json_incref((json_t *)rows) : json_array();
     json_t *report = entry_to_json(

@@ -22,8 +22,8 @@ struct nodecheck_end {
 };
 
 /* Returns the members of a `preflight` entry (lib/protocol/entry.h), but its `seconds` and
- * `observe`, as a new reference. The reason has the rows that failed, or the first row that could
- * not tell. It is empty for "passed". */
+ * `observe`, as a new reference. The reason has the rows that failed, or the first essential row
+ * that could not tell. It is empty for "passed". */
 json_t *nodecheck_report(const char *level, const struct nodecheck_end *end);
 
 /* Whether only leftovers of an earlier run speak against the node. */

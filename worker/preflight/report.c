@@ -19,8 +19,9 @@ json_t *report_json(const char *node, bool is_observed, const struct row_result 
 {
     json_t *rows = json_array();
     for (size_t i = 0; i < count; i++) {
-        json_t *row = json_pack("{s:s, s:s, s:s}", "name", results[i].name, "outcome",
-                                row_outcome_text(results[i].outcome), "text", results[i].text);
+        json_t *row = json_pack("{s:s, s:s, s:b, s:s}", "name", results[i].name, "outcome",
+                                row_outcome_text(results[i].outcome), "essential",
+                                results[i].is_essential, "text", results[i].text);
         (void)json_array_append_new(rows, row); /* fails only for a NULL row, caught below */
     }
     json_t *report = json_pack("{s:s, s:s, s:s, s:b, s:o, s:o*}", "node", node, "level",

@@ -12,9 +12,10 @@ struct text;
 void report_text(const char *node, const struct row_result *results, size_t count,
                  struct text *text);
 
-/* Returns {"node", "level", "outcome", "observe", "rows": [{"name", "outcome", "text"}],
- * "figures"}, the caller's. `outcome` is "passed", "failed" or "could not tell"; `observe` says
- * that nobody should act on it. Takes over `figures`, which belong to the full level; NULL: it is
+/* Returns {"node", "level", "outcome", "observe", "rows": [{"name", "outcome", "essential",
+ * "text"}], "figures"}, the caller's. `outcome` is "passed", "failed" or "could not tell";
+ * `observe` says that nobody should act on it. If an `essential` row could not tell, the node
+ * cannot pass. Takes over `figures`, which belong to the full level; NULL: it is
  * the quick level. */
 json_t *report_json(const char *node, bool is_observed, const struct row_result *results,
                     size_t count, json_t *figures);
