@@ -119,6 +119,24 @@ STUB
     SLOW=9 start_lead 2
     await_lead 1
     [[ $(outcome 2 .message) == "n1: copies: GPU 0: to the GPU 9 GB/s, at least"* ]]
+    # The stages of a pipeline do not reduce, and neither do separate groups.
+    rm "$home/asked-allreduce"
+    quick_run 3 1 '{"preflight": "full", "parallel": {"tensor": 1, "pipeline": 8, "data": 1}}'
+    start_lead 3
+    await_lead
+    quick_run 4 1 '{"preflight": "full", "launch": "group", "parallel": {"tensor": 1, "pipeline": 2, "data": 4}}'
+    start_lead 4
+    await_lead
+    for run in 3 4; do
+        [ "$(preflight_of $run n1)" = "full passed: " ]
+        [ "$(journal $run n1 'select(.type == "preflight").rows[] | select(.name == "allreduce") | .text')" = \
+            "no GPU has a partner" ]
+    done
+    [ ! -e "$home/asked-allreduce" ]
+    quick_run 5 1 '{"preflight": "full", "launch": "group", "parallel": {"tensor": 4, "pipeline": 1, "data": 2}}'
+    start_lead 5
+    await_lead
+    [[ $(cat "$home/asked-allreduce") == *" --groups tensor:0-3/4-7 "* ]]
 }
 
 @test "two nodes that reduce together meet, and a baseline judges them" {

@@ -5,7 +5,6 @@
 #include "lib/text.h"
 #include "worker/lead/fitness.h"
 #include "worker/node/nodecheck_report.h"
-#include "worker/process/placement.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -156,34 +155,6 @@ static void a_type_of_slurm_means_a_model_only_if_nvidia_uses_the_name(void **st
     }
 }
 
-static void preflight_gets_the_ranks_that_reduce_together(void **state)
-{
-    static const struct {
-        struct assignment_sizes sizes;
-        const char *groups; /* NULL: no groups */
-        bool is_group;
-    } rows[] = {
-        {{0, 0, 0}, NULL, false},
-        {{1, 4, 1}, NULL, false},
-        {{4, 1, 1}, "tensor:0,1,2,3", false},
-        {{1, 1, 4}, "data:0,1,2,3", false},
-        {{4, 1, 2}, "tensor:0,1,2,3/4,5,6,7;data:0,4/1,5/2,6/3,7", false},
-        {{2, 2, 2}, "tensor:0,1/2,3/4,5/6,7;data:0,2/1,3/4,6/5,7", false},
-        {{1, 2, 2}, "data:0,1/2,3", false},
-        {{4, 1, 2}, "tensor:0,1,2,3/4,5,6,7", true},
-        {{2, 2, 2}, "tensor:0,1/2,3/4,5/6,7", true},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char *groups = nodecheck_groups(&rows[i].sizes, rows[i].is_group);
-        if (rows[i].groups)
-            assert_string_equal(groups, rows[i].groups);
-        else
-            assert_null(groups);
-        free(groups);
-    }
-}
-
 static void an_unknown_verdict_means_could_not_tell(void **state)
 {
     (void)state;
@@ -283,7 +254,6 @@ int main(void)
         cmocka_unit_test(a_long_reason_is_cut_between_letters),
         cmocka_unit_test(only_leftover_processes_may_be_gone_later),
         cmocka_unit_test(a_type_of_slurm_means_a_model_only_if_nvidia_uses_the_name),
-        cmocka_unit_test(preflight_gets_the_ranks_that_reduce_together),
         cmocka_unit_test(an_unknown_verdict_means_could_not_tell),
         cmocka_unit_test(failures_of_several_nodes_make_one_message),
         cmocka_unit_test(a_run_has_at_most_one_note),

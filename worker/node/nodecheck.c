@@ -145,17 +145,17 @@ __attribute__((format(printf, 2, 3))) static void nodecheck_add(struct nodecheck
     command->words[command->count++] = text_steal(&word);
 }
 
-/* Adds which GPUs of all nodes work together, because the full level measures them together. */
+/* Adds which GPUs of all nodes work together, because the full level measures them together. With
+ * `launch: group`, no group reduces with another, as no stage of a pipeline does. */
 static void nodecheck_add_layout(const struct nodecheck *check, struct nodecheck_command *command)
 {
     const struct assignment *assignment = check->options.assignment;
-    char *groups =
-        nodecheck_groups(&assignment->parallel, assignment->launch == ASSIGNMENT_LAUNCH_GROUP);
-    if (groups) {
-        nodecheck_add(command, "--groups");
-        nodecheck_add(command, "%s", groups);
-    }
-    free(groups);
+    const struct assignment_sizes *sizes = &assignment->parallel;
+    bool is_group = assignment->launch == ASSIGNMENT_LAUNCH_GROUP;
+    if (sizes->tensor)
+        nodecheck_add(command, "--parallel=tensor=%u,pipeline=%u,data=%u", sizes->tensor,
+                      is_group ? sizes->pipeline * sizes->data : sizes->pipeline,
+                      is_group ? 1 : sizes->data);
     if (assignment->nodes < 2)
         return;
     char *folder = text_format("%s/preflight/%u", assignment->file.run_dir, check->tries);

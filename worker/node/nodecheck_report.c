@@ -4,12 +4,10 @@
 #include "lib/json.h"
 #include "lib/protocol/entry.h"
 #include "lib/text.h"
-#include "worker/process/placement.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -124,37 +122,4 @@ bool nodecheck_model(const char *gpu_type, char ret_model[NODECHECK_MODEL_SIZE])
     for (size_t i = 0; i <= size; i++)
         ret_model[i] = (char)toupper((unsigned char)gpu_type[i]);
     return true;
-}
-
-/* Adds the ranks of each group: `size` ranks, `stride` apart. A group begins at each rank whose
- * place in the group is 0. */
-static void nodecheck_add_groups(struct text *text, const char *name, unsigned total, unsigned size,
-                                 unsigned stride)
-{
-    const char *between = "";
-    text_addf(text, "%s%s:", text->size ? ";" : "", name);
-    for (unsigned first = 0; first < total; first++) {
-        if (first / stride % size != 0)
-            continue;
-        text_add(text, between);
-        between = "/";
-        for (unsigned i = 0; i < size; i++)
-            text_addf(text, "%s%u", i ? "," : "", first + i * stride);
-    }
-}
-
-char *nodecheck_groups(const struct assignment_sizes *sizes, bool is_group)
-{
-    struct text text = {0};
-    unsigned total = sizes->tensor * sizes->pipeline * sizes->data;
-    /* The ranks are in the order of worker/process/placement.h: tensor neighbours first, data
-     * next. */
-    if (sizes->tensor > 1)
-        nodecheck_add_groups(&text, "tensor", total, sizes->tensor, 1);
-    if (!is_group && total && sizes->data > 1)
-        nodecheck_add_groups(&text, "data", total, sizes->data, sizes->tensor);
-    if (text.size)
-        return text_steal(&text);
-    text_fini(&text);
-    return NULL;
 }

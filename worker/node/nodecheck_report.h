@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct assignment_sizes;
-
 enum { NODECHECK_REASON_MAX = 180, NODECHECK_MODEL_SIZE = 8 };
 
 /* How the program ended. */
@@ -32,10 +30,5 @@ bool nodecheck_may_pass_later(const json_t *report);
 /* Finds the model that Slurm's type of a GPU promises in the name of NVML: "H100" for "h100".
  * False: the type is a name of the site and promises nothing. */
 bool nodecheck_model(const char *gpu_type, char ret_model[NODECHECK_MODEL_SIZE]);
-
-/* Returns the ranks that reduce together, for --groups of phase-preflight: tensor groups first,
- * then data groups, such as "tensor:0-3/4-7;data:0,4/1,5/2,6/3,7". With `launch: group` (is_group),
- * no group reduces with another. The caller frees the text. NULL: there are no groups. */
-char *nodecheck_groups(const struct assignment_sizes *sizes, bool is_group);
 
 #endif
