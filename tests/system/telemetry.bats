@@ -166,6 +166,22 @@ sampler_is_gone() {
     [ "$(journal 2 n1 'select(.type == "metric") | .values | keys')" = '["tok_s","tokens_per_s"]' ]
 }
 
+@test "the samplers of earlier runs of a job leave no process behind" {
+    start_daemon
+    new_run 1 '{"run": "true"}' '{"linger_s": 20}'
+    new_run 2 "{\"run\": $(script 'echo $PPID >agent; until [ -e go ]; do sleep 0.05; done')}" '{"linger_s": 20}'
+    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
+    command_lead 2 1 '{"verb": "end", "when": "ended"}'
+    start_lead 1
+    await test -s "$home/agent"
+    local heir
+    heir=$(cut -d' ' -f4 "/proc/$(cat "$home/agent")/stat")
+    no_zombie() { ! grep -qsE "^[0-9]+ \(.*\) Z $heir " /proc/[0-9]*/stat; }
+    await no_zombie
+    touch "$home/go"
+    await_lead
+}
+
 @test "a run without a driver has no samples and no warnings about them" {
     new_run 1 '{"env": {"PHASED_NVML": "/nowhere/libnvidia-ml.so.1"}, "run": "echo step=1 loss=1"}'
     start_lead 1

@@ -34,12 +34,23 @@ static void task_become_agent(const char *job_dir, int socket)
     free(program);
 }
 
+/* Waits for the end of the agent. Meanwhile it reaps the agent's helpers, such as the samplers of
+ * all runs, which are nobody's children (child.h) and so become children of the heir. */
+static int task_await_agent(pid_t agent)
+{
+    int status = 0;
+    pid_t ended;
+    do {
+        ended = waitpid(-1, &status, 0);
+    } while (ended != agent && (ended > 0 || errno == EINTR));
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 /* Runs in the process of the agent's heir. If the agent is killed, the kernel makes its descendants
  * children of the heir, whatever sessions and environments they have. */
 static void task_be_heir(const char *job_dir, int socket)
 {
     struct error err;
-    int status = 0;
     if (processes_adopt(&err) < 0)
         fprintf(stderr, "phase-worker task: %s\n", err.message);
     pid_t agent = fork();
@@ -49,9 +60,7 @@ static void task_be_heir(const char *job_dir, int socket)
     }
     if (agent < 0 || send(socket, &agent, sizeof agent, MSG_NOSIGNAL) != sizeof agent)
         return; /* the agent itself notices the end of the task */
-    while (waitpid(agent, &status, 0) < 0 && errno == EINTR)
-        ;
-    int told = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+    int told = task_await_agent(agent);
     if (told < 0)
         processes_end_all();
     if (send(socket, &told, sizeof told, MSG_NOSIGNAL) < 0 && told < 0) /* the task is gone, too */
