@@ -8,10 +8,14 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -291,6 +295,37 @@ static void a_process_is_known_to_be_older_than_a_moment(void **state)
     free(family);
 }
 
+/* The thread waits uninterruptibly for the process that it starts. */
+static void *wait_for_a_process(void *nothing)
+{
+    if (syscall(SYS_clone, CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, NULL) == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)poll(NULL, 0, -1);
+        _exit(0);
+    }
+    return nothing;
+}
+
+static void a_process_is_stuck_if_one_of_its_threads_is(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, wait_for_a_process, NULL) == 0)
+            (void)poll(NULL, 0, -1);
+        _exit(1);
+    }
+    while (!process_is_stuck(pid) && waitpid(pid, NULL, WNOHANG) == 0)
+        (void)poll(NULL, 0, 1);
+    assert_true(process_is_stuck(pid));
+    assert_false(process_is_stuck(getpid()));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    while (waitpid(-1, NULL, 0) > 0) /* this process has adopted the other one */
+        ;
+    assert_false(process_is_stuck(pid));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +337,7 @@ int main(void)
         cmocka_unit_test(a_child_that_cannot_be_started_is_reported),
         cmocka_unit_test(the_kind_of_a_child_decides_its_parent_and_session),
         cmocka_unit_test(a_process_is_known_to_be_older_than_a_moment),
+        cmocka_unit_test(a_process_is_stuck_if_one_of_its_threads_is),
     };
     return cmocka_run_group_tests_name("child", tests, NULL, NULL);
 }

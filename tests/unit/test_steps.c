@@ -44,6 +44,18 @@ static pid_t start(const char *step, const char *job, const char *node, const ch
     return pid;
 }
 
+/* Signals as an agent does, which is not an ancestor of the processes of steps. */
+static unsigned signal_steps(int number)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit((int)steps_signal("/runs/1", number));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return (unsigned)WEXITSTATUS(status);
+}
+
 /* A worker that was started by hand has no token: then `ours` is false. */
 static void kills_other_steps_of_the_run(bool ours)
 {
@@ -67,7 +79,7 @@ static void kills_other_steps_of_the_run(bool ours)
     pid_t pids[COUNT];
     for (size_t i = 0; i < COUNT; i++)
         pids[i] = start(rows[i].step, rows[i].job, rows[i].node, rows[i].run);
-    unsigned signalled = steps_signal("/runs/1", SIGKILL);
+    unsigned signalled = signal_steps(SIGKILL);
     for (size_t i = 0; i < COUNT; i++) {
         int status = 0;
         (void)kill(pids[i], SIGTERM); /* SIGKILL acts first */
@@ -82,6 +94,18 @@ static void only_processes_of_other_steps_of_the_run_are_killed(void **state)
 {
     (void)state;
     kills_other_steps_of_the_run(true);
+}
+
+/* A read about a rank that is stuck in the kernel may block. */
+static void a_process_below_the_agent_is_in_no_other_step(void **state)
+{
+    (void)state;
+    int status;
+    pid_t pid = start("7", job_text, "n1", "RUN_DIR=/runs/1");
+    assert_int_equal(steps_signal("/runs/1", SIGKILL), 0);
+    assert_int_equal(kill(pid, SIGTERM), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
 /* All Slurms on a machine may use the same ids and names of nodes. */
@@ -165,7 +189,7 @@ static void a_process_without_an_environment_is_known_by_its_slurmstepd(void **s
         is_named(pid, "sleep\n");
         if (rows[i / 2].is_shared)
             (void)setenv(STEPS_SHARED_VARIABLE, "1", 1);
-        unsigned signalled = steps_signal("/runs/1", number);
+        unsigned signalled = signal_steps(number);
         (void)unsetenv(STEPS_SHARED_VARIABLE);
         if (signalled != rows[i / 2].is_signalled)
             fail_msg("row %zu, signal %d: %u", i / 2, number, signalled);
@@ -221,7 +245,7 @@ static void a_process_that_has_not_become_its_program_gets_no_signal(void **stat
     (void)snprintf(command, sizeof command, "'%s' " BECOMING, program);
     pid_t pid = start_below(title, command, &stepd);
     is_named(pid, BECOMING "\n");
-    assert_int_equal(steps_signal("/runs/1", SIGKILL), 0);
+    assert_int_equal(signal_steps(SIGKILL), 0);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(stepd, &status, 0), stepd);
 }
@@ -237,6 +261,7 @@ int main(int argc, char **argv)
     (void)setenv("PHASED_JOB", "ours", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_processes_of_other_steps_of_the_run_are_killed),
+        cmocka_unit_test(a_process_below_the_agent_is_in_no_other_step),
         cmocka_unit_test(without_a_token_no_process_of_a_job_with_a_token_is_killed),
         cmocka_unit_test(a_process_without_an_environment_is_known_by_its_slurmstepd),
         cmocka_unit_test(a_process_that_has_not_become_its_program_gets_no_signal),

@@ -72,9 +72,7 @@ static struct process *inspect_pythons(char **pids, size_t count, size_t *ret_co
         pid_t pid = (pid_t)strtol(pids[i], NULL, 10);
         char *file = text_format("/proc/%d/stat", (int)pid);
         bool is_there = pid > 0 && process_read(file, &pythons[found]);
-        /* A read about a process that is stuck in the kernel may block as long as the process is
-         * stuck. */
-        if (is_there && pythons[found].state != 'D' && inspect_is_python(pid))
+        if (is_there && !process_is_stuck(pid) && inspect_is_python(pid))
             found++;
         free(file);
     }

@@ -124,6 +124,9 @@ static void crew_signal_all(const struct crew *crew, int number)
     (void)processes_signal(0, is_spared ? crew_runtime : NULL, number);
 }
 
+/* Call it after the ranks have got the signal: it reads the environments of processes, and such a
+ * read blocks as long as a thread of the process is stuck in the kernel with the lock of its
+ * address space. */
 static unsigned crew_signal_steps(struct crew *crew, int number)
 {
     crew->knows_steps = true;
@@ -139,6 +142,8 @@ static void crew_ladder_done(uv_timer_t *timer)
         crew->is_killing = true;
         crew->kill_ms = now_ms;
     }
+    if (!crew->is_gone)
+        crew_signal_all(crew, SIGKILL);
     if (crew_signal_steps(crew, SIGKILL))
         crew->was_cut_off = true;
     if (crew->is_gone)
@@ -148,7 +153,6 @@ static void crew_ladder_done(uv_timer_t *timer)
         crew_go(crew);
         return;
     }
-    crew_signal_all(crew, SIGKILL);
     uv_timer_start(&crew->ladder, crew_ladder_done, CREW_KILL_AGAIN_MS, 0);
 }
 
@@ -158,9 +162,9 @@ static void crew_term_done(uv_timer_t *timer)
 {
     struct crew *crew = timer->data;
     int64_t left_ms = crew->kill_ms - clock_steady_ms();
+    crew_signal_all(crew, SIGTERM);
     if (crew_signal_steps(crew, SIGTERM) || !crew->is_gone)
         crew->was_cut_off = true; /* they may be writing */
-    crew_signal_all(crew, SIGTERM);
     uv_timer_start(timer, crew_ladder_done, left_ms > 0 ? (uint64_t)left_ms : 0, 0);
 }
 
@@ -211,9 +215,9 @@ static void crew_stop_ranks(struct crew *crew, unsigned seconds)
 
 void crew_stop(struct crew *crew, unsigned seconds)
 {
+    crew_stop_ranks(crew, seconds);
     if (!crew->knows_steps)
         (void)crew_signal_steps(crew, crew->options.assignment->stop_signal);
-    crew_stop_ranks(crew, seconds);
 }
 
 void crew_expect(struct crew *crew, unsigned seconds, bool shielded)
@@ -248,8 +252,8 @@ static void crew_clear(uv_timer_t *timer)
 {
     struct crew *crew = timer->data;
     crew->is_stopping = crew->is_clearing = true;
-    (void)crew_signal_steps(crew, SIGTERM);
     crew_signal_all(crew, SIGTERM);
+    (void)crew_signal_steps(crew, SIGTERM);
     crew_kill_within(crew, CREW_LEFTOVER_MS);
 }
 

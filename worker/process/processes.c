@@ -100,6 +100,25 @@ uint64_t processes_now(void)
     return (uint64_t)now.tv_sec * per_second + (uint64_t)now.tv_nsec * per_second / 1000000000;
 }
 
+bool process_is_stuck(pid_t pid)
+{
+    char path[64];
+    bool is_stuck = false;
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid); /* fits */
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    while (folder && !is_stuck && (entry = readdir(folder))) {
+        struct process task;
+        char *stat = text_format("%s/%s/stat", path, entry->d_name);
+        is_stuck = isdigit((unsigned char)entry->d_name[0]) && process_read(stat, &task) &&
+                   task.state == 'D';
+        free(stat);
+    }
+    if (folder)
+        closedir(folder);
+    return is_stuck;
+}
+
 char *process_program(pid_t pid)
 {
     char path[64], program[PATH_MAX];

@@ -48,6 +48,10 @@ bool processes_is_srun(const struct process *process);
 /* Reads "/proc/.../stat" at `path`, of a process or a thread. False: it has ended. */
 bool process_read(const char *path, struct process *ret_process);
 
+/* Whether a thread of the process waits uninterruptibly. Then a read of the environment or the
+ * command line of the process may block as long as the thread waits. */
+bool process_is_stuck(pid_t pid);
+
 /* Returns the name of the program's file, without its folder; empty: it is unknown. The caller
  * frees it. */
 char *process_program(pid_t pid);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     STEPS_LINE_MAX = 1 << 20,
@@ -139,15 +140,19 @@ static void steps_add_silent(pid_t stepd, const char *run_dir, const struct proc
     free(family);
 }
 
-/* Returns the processes that belong to steps of the run. The caller frees the list. */
+/* Returns the processes that belong to steps of the run. The caller frees the list. The descendants
+ * of the caller are not asked: they are in no other step, and a read of the environment of a rank
+ * that is stuck in the kernel may block. */
 static struct process *steps_list(const char *run_dir, const struct process *all, size_t all_count,
                                   size_t *ret_count)
 {
-    size_t count = 0;
+    size_t count = 0, own_count;
     struct process *list = xmalloc((all_count + 1) * sizeof *list);
+    struct process *own = processes_family(getpid(), &own_count);
     for (size_t i = 0; i < all_count; i++)
-        if (steps_ask(&all[i], run_dir) == STEPS_OURS)
+        if (!steps_find(own, own_count, all[i].pid) && steps_ask(&all[i], run_dir) == STEPS_OURS)
             list[count++] = all[i];
+    free(own);
     for (size_t i = 0; i < all_count && !getenv(STEPS_SHARED_VARIABLE); i++)
         if (steps_is_stepd(&all[i]))
             steps_add_silent(all[i].pid, run_dir, all, all_count, list, &count);
