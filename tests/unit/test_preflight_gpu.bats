@@ -106,6 +106,14 @@ figures() {
     jq -e '.figures | any(.of == "GPU 1 to GPU 6")' <<<"$output"
 }
 
+@test "of more GPUs than the run needs, only the first are measured" {
+    only hbm allreduce
+    run -0 full --gpus 4 --devices 0,1,2,3,4,5,6,7
+    [ "$(jq -c '[.figures[] | select(.name == "hbm_copy_gbps") | .of]' <<<"$output")" = \
+        '["GPU 0","GPU 1","GPU 2","GPU 3"]' ]
+    row allreduce passed ""
+}
+
 @test "wrong results fail their row, and the row names the GPU" {
     only hbm matrix copies peers
     fault skip=3 hbm failed "GPU 3: copy: 131072 values are wrong"

@@ -73,6 +73,12 @@ row() {
     done
 }
 
+@test "of more GPUs than the run needs, only the first are measured" {
+    run full --gpus 4 --devices 0,1,2,3,4,5,6,7 --parallel tensor=4,pipeline=1
+    [[ $(sed -n 1p "$DIR/asked-hbm") == *" --gpus 4 --groups tensor:0-3 "* ]]
+    [ "$(sed -n 3p "$DIR/asked-hbm")" = GPU-00000000,GPU-10000000,GPU-20000000,GPU-30000000 ]
+}
+
 @test "a low figure fails its row, and the row names the GPU" {
     echo 'echo "hbm_copy_gbps 5 0 1200"' >"$DIR/hbm"
     run -1 full

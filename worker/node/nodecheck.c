@@ -177,7 +177,8 @@ static void nodecheck_command(const struct nodecheck *check, struct nodecheck_co
     nodecheck_add(command, "--json");
     nodecheck_add(command, "--level=%s", assignment->preflight);
     nodecheck_add(command, "--deadline-ms=%d", NODECHECK_DRIVER_MS);
-    /* A job may have more GPUs than this run needs, for example after a promotion in place. */
+    /* A job may have more GPUs than the run needs, for example if it has whole nodes. The quick
+     * level judges all of them, and the full level measures as many as the run needs. */
     if (is_full || !getenv("SLURM_GPUS_ON_NODE"))
         nodecheck_add(command, "--gpus=%u", assignment->gpus);
     if (assignment->gpu_type && nodecheck_model(assignment->gpu_type, model))
