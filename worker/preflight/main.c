@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 enum {
-    FULL_MS = 58000, /* for all of the full level; each row has its own, shorter deadline */
+    FULL_MS = 58000, /* for all rows of the full level; each has its own, shorter deadline */
     START_S = 20,    /* the deadline of a start if the thresholds name no other */
 };
 
@@ -192,9 +192,9 @@ static int run(struct preflight *preflight)
     const struct fact_gpu *gpus[FACTS_GPUS_MAX];
     struct error err;
     char node[256] = "this node";
-    int64_t end_ms = clock_steady_ms() + FULL_MS;
     (void)gethostname(node, sizeof node - 1); /* otherwise the default stays */
     driver_read(getenv("PHASED_NVML"), (int)options->deadline_ms, &preflight->facts);
+    int64_t end_ms = clock_steady_ms() + FULL_MS;
     host_read_kernel_log(options->kernel_log, &preflight->facts);
     host_read_scratch(options->scratch, &preflight->facts);
     host_read_clock(&preflight->facts);
