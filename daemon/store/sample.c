@@ -56,6 +56,15 @@ int store_gpus_put(struct store *store, uint64_t run, const char *node, const js
     return status;
 }
 
+/* How many seconds of a sample were seen. The first and the last span of a run are incomplete. */
+static int64_t sample_seen_s(const json_t *sample)
+{
+    int64_t seconds = json_integer_value(json_object_get(sample, "seconds"));
+    const json_t *sampled = json_object_get(sample, "sampled");
+    int64_t seen = json_is_integer(sampled) ? json_integer_value(sampled) : seconds;
+    return seen >= 0 && seen <= seconds ? seen : seconds;
+}
+
 static int gpu_idle_add(struct store *store, uint64_t run, const char *node, const json_t *sample,
                         size_t i, struct error *err)
 {
@@ -67,7 +76,7 @@ static int gpu_idle_add(struct store *store, uint64_t run, const char *node, con
     stmt_bind_text(stmt, ":node", node);
     bind_number(stmt, ":number", json_object_get(sample, "gpus"), i);
     bind_number(stmt, ":util", json_object_get(sample, "util"), i);
-    stmt_bind_int(stmt, ":seconds", json_integer_value(json_object_get(sample, "seconds")));
+    stmt_bind_int(stmt, ":seconds", sample_seen_s(sample));
     return stmt_run(stmt, err);
 }
 

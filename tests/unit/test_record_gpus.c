@@ -166,6 +166,35 @@ static void after_a_day_ten_seconds_become_minutes_and_seconds_are_deleted(void 
     record_close(&record);
 }
 
+static void idle_time_counts_only_the_seconds_that_were_seen(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *members, *counted;
+    } rows[] = {
+        {"\"seconds\": 10, \"sampled\": 3", "3 3"},
+        {"\"seconds\": 60, \"sampled\": 12", "12 12"},
+        {"\"seconds\": 10", "10 10"},
+        {"\"seconds\": 10, \"sampled\": null", "10 10"},
+        {"\"seconds\": 10, \"sampled\": -1", "10 10"},
+        {"\"seconds\": 10, \"sampled\": 11", "10 10"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct record record;
+        workflow_free(begin_run(&record));
+        put_gpus(&record);
+        record_begin(&record);
+        char *text = text_format("{\"from\": 1790000040, %s, \"gpus\": [0], \"util\": [4]}",
+                                 rows[i].members);
+        assert_int_equal(put_text(&record, text), 0);
+        record_commit(&record);
+        record_assert(&record, "SELECT sampled || ' ' || idle FROM gpu WHERE number = 0",
+                      rows[i].counted);
+        free(text);
+        record_close(&record);
+    }
+}
+
 static void idle_time_is_a_share_of_all_time_and_not_of_single_seconds(void **state)
 {
     (void)state;
@@ -361,6 +390,7 @@ int main(void)
         cmocka_unit_test(an_answer_has_the_newest_values_of_a_gpu_and_null_for_unknown_ones),
         cmocka_unit_test(runs_with_an_allocation_are_answered_together),
         cmocka_unit_test(after_a_day_ten_seconds_become_minutes_and_seconds_are_deleted),
+        cmocka_unit_test(idle_time_counts_only_the_seconds_that_were_seen),
         cmocka_unit_test(idle_time_is_a_share_of_all_time_and_not_of_single_seconds),
         cmocka_unit_test(a_node_has_a_pace_of_its_newest_minute_and_of_all_time),
         cmocka_unit_test(the_last_step_of_a_run_is_as_old_as_its_end),

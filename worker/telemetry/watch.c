@@ -52,20 +52,24 @@ static void watch_fault(struct watch *watch, char *take_line)
 
 /* --- Into the journal ------------------------------------------------------------------------- */
 
+/* Tells what the GPUs did in a span of `seconds`, of which `sampled` seconds were seen. */
 static void watch_tell(struct watch *watch, const struct gpu_second *second, int64_t from_s,
-                       unsigned seconds)
+                       unsigned seconds, unsigned sampled)
 {
     json_t *members = second_to_json(second, SECOND_SHORT);
     json_object_set_new(members, "from", json_integer((json_int_t)from_s));
     json_object_set_new(members, "seconds", json_integer((json_int_t)seconds));
+    if (sampled < seconds)
+        json_object_set_new(members, "sampled", json_integer((json_int_t)sampled));
     journal_add(watch->options.journal, &(struct entry){.type = ENTRY_SAMPLE, .json = members});
 }
 
 void watch_tell_rest(struct watch *watch)
 {
     struct gpu_second mean;
-    if (watch && means_take(&watch->means, &mean))
-        watch_tell(watch, &mean, watch->from_s, watch->span_s);
+    unsigned sampled = watch ? watch->means.seconds : 0;
+    if (sampled && means_take(&watch->means, &mean))
+        watch_tell(watch, &mean, watch->from_s, watch->span_s, sampled);
 }
 
 void watch_tell_last_minute(struct watch *watch)
@@ -73,7 +77,7 @@ void watch_tell_last_minute(struct watch *watch)
     for (unsigned i = watch ? watch->last_count : 0; i-- > 0;) {
         unsigned at = (watch->last_at + WATCH_LAST_SECONDS - i) % WATCH_LAST_SECONDS;
         const struct gpu_second *second = &watch->last[at];
-        watch_tell(watch, second, (int64_t)floor(second->time_s), 1);
+        watch_tell(watch, second, (int64_t)floor(second->time_s), 1, 1);
     }
     if (watch)
         watch->last_count = 0; /* so that they are written once */
