@@ -5,6 +5,7 @@
  *   h100       the GPUs are H100
  *   count=7    there are seven GPUs
  *   lost=3     GPU 3 has fallen off the bus
+ *   denied=3   this user may not use GPU 3
  *   falls=3    GPU 3 falls off the bus when its memory is read
  *   name=2, ecc=2, pending=2, remap=2, process=2, memory=2, links=2
  *              GPU 2 is another model, has uncorrected errors, a pending remapping, a failed
@@ -42,6 +43,7 @@ enum {
     SUCCESS = 0,
     INVALID = 2,
     NOT_SUPPORTED = 3,
+    NO_PERMISSION = 4,
     INSUFFICIENT_SIZE = 7,
     NOT_LOADED = 9,
     TIMED_OUT = 10,
@@ -137,6 +139,8 @@ EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
 {
     if (said("lost") == (int)index)
         return LOST;
+    if (said("denied") == (int)index)
+        return NO_PERMISSION;
     *device = devices + index;
     return SUCCESS;
 }
@@ -167,7 +171,16 @@ static int said_or(const char *word, int otherwise)
 EXPORT const char *nvmlErrorString(int status);
 EXPORT const char *nvmlErrorString(int status)
 {
-    return status == LOST ? "GPU is lost" : status == NOT_LOADED ? "Driver Not Loaded" : "Unknown";
+    switch (status) {
+    case LOST:
+        return "GPU is lost";
+    case NO_PERMISSION:
+        return "Insufficient Permissions";
+    case NOT_LOADED:
+        return "Driver Not Loaded";
+    default:
+        return "Unknown";
+    }
 }
 
 EXPORT int nvmlDeviceGetMinorNumber(void *device, unsigned *minor);

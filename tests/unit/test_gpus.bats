@@ -50,6 +50,9 @@ told() {
     # The same holds if the GPU was gone before the start.
     run -0 told lost=0,count=2 'select(.lost)' --seconds 1
     [ "$output" = '{"lost":0,"why":"GPU is lost"}' ]
+    # A GPU that this user may not use is not lost.
+    run -0 told denied=0,count=2 'select(.lost)' --seconds 1
+    [ "$output" = '{"lost":0,"why":"Insufficient Permissions"}' ]
 }
 
 @test "an Xid is reported with its GPU, and stays the last Xid of that GPU" {

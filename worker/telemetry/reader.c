@@ -34,15 +34,20 @@ struct reader {
     struct nvml_gpm_metrics gpm; /* too large for the stack */
 };
 
+/* The GPU is not asked any more. */
+static void reader_lose(struct reader *reader, struct reader_gpu *gpu, int status)
+{
+    gpu->is_lost = true;
+    reader->listener.lost(reader->listener.context, gpu->number,
+                          nvml_message(&reader->nvml, status));
+}
+
 /* Any call may be the first that finds a lost GPU. */
 static bool reader_ok(struct reader *reader, struct reader_gpu *gpu, int status)
 {
     bool is_lost = status == NVML_GPU_IS_LOST || status == NVML_RESET_REQUIRED;
-    if (is_lost && !gpu->is_lost) {
-        gpu->is_lost = true;
-        reader->listener.lost(reader->listener.context, gpu->number,
-                              nvml_message(&reader->nvml, status));
-    }
+    if (is_lost && !gpu->is_lost)
+        reader_lose(reader, gpu, status);
     return status == NVML_SUCCESS;
 }
 
@@ -96,14 +101,14 @@ static void reader_open_gpus(struct reader *reader, const char *devices, unsigne
         struct reader_gpu *gpu = &reader->gpus[reader->count];
         *gpu = (struct reader_gpu){.number = number, .xid = NAN};
         int status = nvml->handle(number, &gpu->device);
-        /* A lost GPU cannot be asked for its UUID. It counts only if there is no list. */
+        /* A GPU without a handle cannot be asked for its UUID. It counts only if there is no list.
+         */
         if (status == NVML_SUCCESS ? !reader_is_meant(reader, devices, number, gpu->device)
                                    : devices != NULL)
             continue;
         reader->count++;
-        gpu->is_lost = false;
         if (status != NVML_SUCCESS) {
-            (void)reader_ok(reader, gpu, NVML_GPU_IS_LOST);
+            reader_lose(reader, gpu, status);
             continue;
         }
         reader_open_gpm(reader, gpu);
