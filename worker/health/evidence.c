@@ -118,10 +118,8 @@ size_t evidence_pids(const struct evidence *evidence, pid_t *pids, size_t size)
 /* --- Files of /proc --------------------------------------------------------------------------- */
 
 /* Reads the beginning of a file. Returns its size, or 0 if the file cannot be read. */
-static size_t evidence_read(char *buffer, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static size_t evidence_read(char *buffer, size_t size, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static size_t evidence_read(char *buffer, size_t size,
+                                                                  const char *format, ...)
 {
     char path[128];
     va_list args;

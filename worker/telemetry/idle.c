@@ -134,7 +134,6 @@ static char *idle_look(struct idle *idle)
 
 char *idle_add(struct idle *idle, const struct gpu_second *second)
 {
-    char *message = NULL;
     if (!idle->parts)
         return NULL;
     if (!second_is_of(second, idle->numbers, idle->count))
@@ -148,7 +147,7 @@ char *idle_add(struct idle *idle, const struct gpu_second *second)
     }
     if (++idle->seconds < idle->part_s)
         return NULL;
-    message = idle_look(idle);
+    char *message = idle_look(idle);
     idle->seconds = 0;
     idle->at = (idle->at + 1) % idle->parts;
     for (unsigned i = 0; i < idle->count; i++) {

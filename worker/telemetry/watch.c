@@ -33,7 +33,7 @@ struct watch {
     uv_timer_t timer;
     pid_t pid;                  /* of the sampler; 0: unknown yet */
     int64_t began_ms, heard_ms; /* on the steady clock */
-    bool has_second, is_silent, is_over;
+    bool is_silent, is_over;
     struct news news;
     struct means means;
     int64_t from_s; /* the start of the current span */
@@ -86,7 +86,6 @@ void watch_tell_last_minute(struct watch *watch)
 /* A span begins at a multiple of its length, so that the spans of all nodes are parallel. */
 static void watch_add(struct watch *watch, const struct gpu_second *second)
 {
-    watch->has_second = true;
     bool is_fine = clock_steady_ms() - watch->began_ms < WATCH_FINE_FOR_MS;
     unsigned span_s = is_fine ? WATCH_FINE_S : WATCH_COARSE_S;
     int64_t now_s = (int64_t)floor(second->time_s), from_s = now_s - now_s % span_s;
@@ -171,7 +170,7 @@ static void watch_ended(void *context, const struct child_end *end)
 static void watch_look_done(uv_timer_t *timer)
 {
     struct watch *watch = timer->data;
-    int64_t allowed_ms = watch->has_second ? WATCH_SILENCE_MS : WATCH_FIRST_MS;
+    int64_t allowed_ms = watch->last_count ? WATCH_SILENCE_MS : WATCH_FIRST_MS;
     int64_t silence_ms = news_silence_ms(&watch->news, clock_steady_ms());
     if (watch->is_over || watch->is_silent || silence_ms < allowed_ms)
         return;
