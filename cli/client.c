@@ -131,6 +131,10 @@ static int client_away(const struct cli *cli, struct error *err)
         return error_set(err, -ECONNREFUSED,
                          "no daemon serves %s now; 'phasectl daemon status' says where its job is",
                          cli->home.path);
+    if (home_is_locked(&cli->home) > 0)
+        return error_set(err, -ENOTCONN,
+                         "the daemon of %s is starting or ending, or does not answer on its host",
+                         cli->home.path);
     return error_set(err, -ECONNREFUSED,
                      "no daemon is running for %s; start it with 'phasectl daemon start'",
                      cli->home.path);
@@ -318,8 +322,8 @@ json_t *client_workdir(struct error *err)
 
 bool client_may_retry(int status)
 {
-    return status == -ECONNREFUSED || status == -ETIMEDOUT || status == -EHOSTUNREACH ||
-           status == -EIO || status == -EAGAIN;
+    return status == -ECONNREFUSED || status == -ENOTCONN || status == -ETIMEDOUT ||
+           status == -EHOSTUNREACH || status == -EIO || status == -EAGAIN;
 }
 
 void client_print_json(const json_t *json)

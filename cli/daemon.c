@@ -6,6 +6,7 @@
 #include "cli/field.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/place.h"
@@ -15,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,11 +256,14 @@ static int daemon_start_job(struct cli *cli, char **options)
     struct error err;
     json_t *ping = NULL;
     char *job;
-    if (client_ping(cli, &ping, NULL) == 0) {
+    int status = client_ping(cli, &ping, &err);
+    if (status == 0) {
         int exit_code = daemon_refuse_job(cli, ping);
         json_decref(ping);
         return exit_code;
     }
+    if (status == -ENOTCONN) /* the job would wait for that daemon to end */
+        return cli_fail(&err);
     if (home_make(&cli->home, &err) < 0 || daemon_job_start(cli, options, &job, &err) < 0)
         return cli_fail(&err);
     time_t deadline = time(NULL) + DAEMON_JOB_MAX_S;
@@ -279,6 +284,22 @@ static int daemon_start_job(struct cli *cli, char **options)
     return CLI_OK;
 }
 
+/* Asks the daemon that is to stop. A daemon that is starting has no process number for us yet, and
+ * answers later. A daemon that is ending never answers, and then releases the home. */
+static int daemon_ping_starting(struct cli *cli, json_t **ret_ping, struct error *err)
+{
+    int64_t deadline_ms = clock_steady_ms() + 1000 * DAEMON_WAIT_MAX_S;
+    int status = client_ping(cli, ret_ping, err);
+    if (status == -ENOTCONN)
+        (void)fprintf(stderr, "phasectl: %s: waiting for it, at most %d s\n", err->message,
+                      DAEMON_WAIT_MAX_S);
+    while (status == -ENOTCONN && clock_steady_ms() < deadline_ms) {
+        cli_wait(4 * DAEMON_POLL_MS);
+        status = client_ping(cli, ret_ping, err);
+    }
+    return status;
+}
+
 /* Says what became of the daemon that should stop. */
 static int daemon_print_stop(const struct cli *cli, bool was_running)
 {
@@ -293,14 +314,14 @@ static int daemon_stop(struct cli *cli)
 {
     struct error err;
     json_t *ping;
-    int status = client_ping(cli, &ping, &err);
+    int status = daemon_ping_starting(cli, &ping, &err);
     bool was_job = daemon_job_is_wanted(cli) || (status == 0 && field_text(ping, "job")[0]);
     if (was_job) {
         if (status == 0)
             json_decref(ping);
         if (daemon_job_stop(cli, &err) < 0)
             return cli_fail(&err);
-        status = client_ping(cli, &ping, &err);
+        status = daemon_ping_starting(cli, &ping, &err);
     }
     if (status == -ECONNREFUSED)
         return daemon_print_stop(cli, was_job);

@@ -94,10 +94,10 @@ static void phased_look_at_daemon(struct cli *cli, json_t *findings)
     } else if (status == -ECONNREFUSED && held <= 0) {
         finding_add(findings, FINDING_NOTE, "daemon", "start it: `phasectl daemon start`",
                     "no daemon runs for this home");
-    } else if (status == -ECONNREFUSED) {
+    } else if (status == -ECONNREFUSED || status == -ENOTCONN) {
         finding_add(findings, FINDING_ERROR, "daemon",
-                    "wait a moment, or stop phased on the host where you started it",
-                    "the daemon of this home is starting, or does not answer on its host");
+                    "wait a moment, or stop phased on the host where you started it", "%s",
+                    err.message);
     } else {
         finding_add(findings, FINDING_ERROR, "daemon",
                     "read the end of phased.log; `phasectl daemon stop` and `start` if it lasts",

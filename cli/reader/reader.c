@@ -21,14 +21,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Switches to reading the files if `status` says that no daemon runs, and the home has a record.
- * Says so once. Returns whether the files must answer. */
+/* Switches to reading the files if `status` says that no daemon runs or that it is starting, and
+ * the home has a record. Says so once. Returns whether the files must answer. */
 static bool reader_turns_to_files(struct cli *cli, int status)
 {
-    if (status != -ECONNREFUSED || access(cli->home.database, F_OK) < 0)
+    if ((status != -ECONNREFUSED && status != -ENOTCONN) || access(cli->home.database, F_OK) < 0)
         return false;
     if (!cli->reads_files)
-        (void)fprintf(stderr, "phasectl: no daemon is running for %s; reading the files of runs\n",
+        (void)fprintf(stderr, "phasectl: %s for %s; reading the files of runs\n",
+                      status == -ENOTCONN ? "no daemon answers" : "no daemon is running",
                       cli->home.path);
     cli->reads_files = true;
     return true;

@@ -192,6 +192,37 @@ PYTHON
     grep "phased .* started" "$PHASED_HOME/said"
 }
 
+@test "stop waits for a daemon that is starting, and other verbs say that it starts" {
+    phasectl daemon start
+    phasectl daemon stop
+    coproc LOCKER { sqlite3 "$PHASED_HOME/phased.db" 2>&1; }
+    echo "BEGIN EXCLUSIVE; SELECT 'locked';" >&"${LOCKER[1]}"
+    read -r -t 20 line <&"${LOCKER[0]}"
+    [ "$line" = locked ]
+    phasectl daemon start >"$PHASED_HOME/said" 2>&1 3>&- &
+    starter=$!
+    eventually 60 grep "another program has the record" "$PHASED_HOME/said"
+    local words
+    for words in status 'daemon status' 'daemon start --as-job'; do
+        # shellcheck disable=SC2086
+        run phasectl $words
+        [ "$status" = 1 ]
+        [ "$output" = "phasectl: the daemon of $PHASED_HOME is starting or ending, or does not answer on its host" ]
+    done
+    run phasectl doctor --json
+    jq -e 'any(.[]; .severity == "error" and .what == "daemon" and (.seen | test("is starting or ending")))' <<<"$output"
+    phasectl daemon stop >"$PHASED_HOME/stopped" 2>&1 3>&- &
+    local stopper=$!
+    eventually 60 grep "is starting or ending, .*: waiting for it, at most 90 s" "$PHASED_HOME/stopped"
+    echo "COMMIT;" >&"${LOCKER[1]}"
+    echo ".quit" >&"${LOCKER[1]}"
+    wait "$stopper"
+    [ "$(tail -n 1 "$PHASED_HOME/stopped")" = 'phased stopped' ]
+    wait "$starter" || true # it may not have seen the daemon between its start and its end
+    run phasectl daemon stop
+    [ "$output" = 'phased is not running' ]
+}
+
 @test "a lock on the record delays a running daemon, and nothing is lost" {
     phasectl daemon start
     coproc LOCKER { sqlite3 "$PHASED_HOME/phased.db" 2>&1; }
