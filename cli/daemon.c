@@ -22,7 +22,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -110,12 +109,13 @@ static void daemon_become(const struct cli *cli, const char *program, int log, i
 static int daemon_wait_started(struct cli *cli, pid_t pid, struct daemon_words *words,
                                json_t **ret_json, struct error *err)
 {
-    time_t begin = time(NULL), patience = DAEMON_START_MAX_S;
-    while (time(NULL) - begin < patience) {
+    int64_t begin_ms = clock_steady_ms();
+    int patience_s = DAEMON_START_MAX_S;
+    while (clock_steady_ms() - begin_ms < 1000 * patience_s) {
         int status;
         bool has_ended = waitpid(pid, &status, WNOHANG) == pid;
         if (daemon_hear(words))
-            patience = DAEMON_WAIT_MAX_S;
+            patience_s = DAEMON_WAIT_MAX_S;
         if (has_ended) {
             if (words->reason[0])
                 return error_set(err, -ECHILD, "phased did not start: %s", words->reason);
@@ -130,7 +130,7 @@ static int daemon_wait_started(struct cli *cli, pid_t pid, struct daemon_words *
         cli_wait(DAEMON_POLL_MS);
     }
     return error_set(err, -ETIMEDOUT, "phased (pid %d) did not answer within %d s; its log is %s",
-                     (int)pid, (int)patience, cli->home.log);
+                     (int)pid, patience_s, cli->home.log);
 }
 
 static void daemon_print_ping(const struct cli *cli, const json_t *ping, const char *word)
@@ -266,8 +266,8 @@ static int daemon_start_job(struct cli *cli, char **options)
         return cli_fail(&err);
     if (home_make(&cli->home, &err) < 0 || daemon_job_start(cli, options, &job, &err) < 0)
         return cli_fail(&err);
-    time_t deadline = time(NULL) + DAEMON_JOB_MAX_S;
-    while (client_ping(cli, &ping, NULL) < 0 && time(NULL) < deadline)
+    int64_t deadline_ms = clock_steady_ms() + 1000 * DAEMON_JOB_MAX_S;
+    while (client_ping(cli, &ping, NULL) < 0 && clock_steady_ms() < deadline_ms)
         cli_wait(10 * DAEMON_POLL_MS);
     if (cli->as_json && ping) {
         client_print_json(ping);
@@ -344,8 +344,8 @@ static int daemon_stop(struct cli *cli)
                         strerror(errno));
         return cli_fail(&err);
     }
-    time_t deadline = time(NULL) + DAEMON_STOP_MAX_S;
-    while (home_is_locked(&cli->home) > 0 && time(NULL) < deadline)
+    int64_t deadline_ms = clock_steady_ms() + 1000 * DAEMON_STOP_MAX_S;
+    while (home_is_locked(&cli->home) > 0 && clock_steady_ms() < deadline_ms)
         cli_wait(DAEMON_POLL_MS);
     if (home_is_locked(&cli->home) > 0) {
         (void)error_set(&err, -ETIMEDOUT, "phased (pid %d) still runs after %d s; its log is %s",

@@ -174,6 +174,19 @@ PYTHON
     grep -x 'phased stopped' "$PHASED_HOME/said"
 }
 
+@test "a clock that is set does not shorten the wait for a daemon that is starting" {
+    local library=(/usr/lib*/*/faketime/libfaketime.so.1)
+    [ -e "${library[0]}" ] || skip "there is no libfaketime"
+    mkdir "$PHASED_HOME/bin"
+    cp "$BIN/phasectl" "$PHASED_HOME/bin/"
+    # The calendar passes a thousand seconds in one second.
+    printf '#!/bin/sh\nunset LD_PRELOAD\nsleep 1\nexit 4\n' >"$PHASED_HOME/bin/phased"
+    chmod 755 "$PHASED_HOME/bin/phased"
+    LD_PRELOAD=${library[0]} FAKETIME='+0 x1000' FAKETIME_DONT_FAKE_MONOTONIC=1 \
+        run "$PHASED_HOME/bin/phasectl" daemon start
+    [[ $output == *"phased ended with exit code 4"* ]]
+}
+
 @test "the daemon waits for a record that another program has locked, and says so" {
     phasectl daemon start
     phasectl daemon stop
