@@ -160,6 +160,66 @@ hide_socket() {
     [ "$status" = 2 ]
 }
 
+# --- The script alone, with programs that answer as the test wants -------------------------------
+
+# script_up: makes a folder of programs before those of the PATH. No pause takes time. `phased` notes
+# that it serves. The mark says that the home is to be served.
+script_up() {
+    FAKES=$PHASED_HOME/fakes
+    mkdir "$FAKES"
+    fake sleep true
+    fake squeue true
+    fake scontrol false
+    fake phased '[ "$1" = --check-slurm ] || echo served >>"$PHASED_HOME/served"'
+    echo wanted >"$PHASED_HOME/daemon-job"
+}
+
+# fake NAME SCRIPT
+fake() {
+    printf '#!/bin/bash\n%s\n' "$2" >"$FAKES/$1"
+    chmod 755 "$FAKES/$1"
+}
+
+# script WORD...: runs the script as job 7.
+script() {
+    SLURM_JOB_ID=7 PATH=$FAKES:$PATH timeout 60 "$SRC/cli/daemon-job" "$1" "$PHASED_HOME" "${@:2}"
+}
+
+@test "a job that begins while Slurm does not answer serves later" {
+    script_up
+    fake squeue 'echo >>"$PHASED_HOME/asked"; [ "$(wc -l <"$PHASED_HOME/asked")" -gt 7 ]'
+    script serve "$FAKES/phased" self
+    [ "$(cat "$PHASED_HOME/served")" = served ]
+    rm "$PHASED_HOME/served"
+    # A node on which phased cannot use Slurm: the job that may not be requeued ends.
+    fake phased '[ "$1" != --check-slurm ] || exit 1; echo served >>"$PHASED_HOME/served"'
+    run -1 script serve "$FAKES/phased" self
+    [ ! -e "$PHASED_HOME/served" ]
+}
+
+@test "a mark that is away for a moment does not leave the job without a successor" {
+    script_up
+    # The keeper of the successor sleeps before it first looks, and after each look.
+    fake sleep 'cd "$PHASED_HOME"; echo >>slept
+        case $(wc -l <slept) in 2) mv daemon-job away ;; 3) mv away daemon-job ;; esac'
+    fake squeue 'echo "7|RUNNING|n1|N/A|None|$PHASED_HOME"'
+    fake sbatch 'echo >>"$PHASED_HOME/submitted"; echo refused >&2; exit 1'
+    fake phased '[ "$1" != --check-slurm ] || exit 0
+        kill -USR1 $PPID
+        for _ in {1..200}; do
+            [ "$(cat "$PHASED_HOME/submitted" 2>/dev/null | wc -l)" -lt 2 ] || break
+            /bin/sleep 0.05
+        done'
+    script serve "$FAKES/phased" self
+    [ "$(line_count "$PHASED_HOME/submitted")" -ge 2 ]
+}
+
+@test "a disk that is full leaves the mark as it was" {
+    script_up
+    run -1 bash -c "trap '' XFSZ; ulimit -f 0; $(declare -f script); SRC=$SRC FAKES=$FAKES; script stop"
+    [ "$(cat "$PHASED_HOME/daemon-job")" = wanted ]
+}
+
 @test "of two daemons that start at once, one serves" {
     local codes=() pid served=0
     for _ in 1 2; do
