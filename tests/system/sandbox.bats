@@ -68,6 +68,14 @@ running_jobs_are() {
     [[ "$output" = *n1*"not running"* ]]
 }
 
+@test "a command that takes long does not lengthen the wait for it" {
+    eval "$(sed -n '/^await() {/,/^}/p' "$sandbox")"
+    asked_slowly() { sleep 1; echo >>"$folder/asked"; false; }
+    run await 1 asked_slowly
+    [ "$status" = 1 ]
+    [ "$(wc -l <"$folder/asked")" -le 3 ]
+}
+
 @test "a second start changes nothing, and says so" {
     "$sandbox" start "$folder/a" --nodes 1
     before=$(cat "$folder"/a/pid/*)
