@@ -300,6 +300,17 @@ Type=l4 File=$folder/dev/nvidia6" ]
     [ "$status" != 0 ]
 }
 
+@test "a job on real GPUs has the time that Slurm promises to save when the sandbox stops" {
+    FAKE_NVML=count=2,minors=2 gpus
+    export SLURM_CONF=$folder/a/slurm.conf
+    sbatch -Q -o "$folder/out" --wrap "trap 'trap \"\" TERM; sleep 24; touch $folder/saved; exit' TERM
+        echo up; while :; do sleep 0.1; done"
+    wait_for grep -qs up "$folder/out"
+    "$sandbox" stop "$folder/a"
+    [ -e "$folder/saved" ]
+    [ -z "$(leftovers)" ]
+}
+
 job_waits() {
     [ "$(squeue -h -t pending -o '%i %r')" = "$1 Resources" ]
 }
