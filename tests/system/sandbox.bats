@@ -141,6 +141,15 @@ running_jobs_are() {
     [ -z "$(find "$folder" -type s)" ]
 }
 
+@test "stop leaves the processes of a user alone who works in a job of another Slurm" {
+    "$sandbox" start "$folder/a" --nodes 1
+    SLURM_CONF=$folder/a/slurm.conf SLURMD_NODENAME=gpu17 sleep 1000 3>&- &
+    other=$!
+    SLURM_CONF=$folder/a/slurm.conf SLURMD_NODENAME=gpu17 "$sandbox" stop "$folder/a"
+    kill -0 "$other"
+    kill "$other"
+}
+
 @test "the queue survives stop and start, and a job that ran is queued again" {
     "$sandbox" start "$folder/a" --nodes 1
     export SLURM_CONF=$folder/a/slurm.conf
