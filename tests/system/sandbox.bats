@@ -228,6 +228,11 @@ need_other() {
     [ "$status" = 1 ]
     [ "$output" = "sandbox: others may write to $folder/open and put another folder in place of $folder/open/a: use a folder elsewhere" ]
     need_other
+    mkdir "$folder/theirs"
+    chown 65534 "$folder/theirs"
+    run "$sandbox" start "$folder/theirs/a"
+    [ "$status" = 1 ]
+    [ "$output" = "sandbox: $folder/theirs belongs to nobody, who could put another folder in place of $folder/theirs/a: use a folder elsewhere" ]
     chmod 700 "$folder/a"
     chown 65534 "$folder/a"
     run "$sandbox" start "$folder/a"
