@@ -177,6 +177,26 @@ watch 7' ]
     [ "$(grep -v status "$DIR/words")" = $'daemon stop\nsandbox stop' ] # and says why none answers
 }
 
+@test "a sandbox with the GPUs of this machine is left alone, with its daemon, also if it is stopped" {
+    local cluster words
+    mkdir -p "$DIR/home/sandbox"
+    echo real >"$DIR/home/sandbox/kind"
+    for cluster in none sandbox; do
+        [ $cluster = none ] && fake_phasectl || fake_phasectl $cluster
+        rm -f "$DIR/words"
+        PHASED_HOME=$DIR/home run "$DIR/quickstart" demo
+        [ "$status" = 1 ]
+        [[ $output == *"the sandbox in $DIR/home has the GPUs of this machine; "*"PHASED_HOME=~/.phased-demo ./quickstart demo"* ]]
+        PHASED_HOME=$DIR/home run "$DIR/quickstart" stop
+        [ "$status" = 0 ]
+        [[ $output == *"the sandbox in $DIR/home has the GPUs of this machine, "*"'phasectl daemon stop'"* ]]
+        [ -z "$(grep -v "daemon status" "$DIR/words")" ]
+    done
+    echo pretend >"$DIR/home/sandbox/kind"
+    PHASED_HOME=$DIR/home "$DIR/quickstart" stop
+    [ "$(grep -v status "$DIR/words")" = $'daemon stop\nsandbox stop' ]
+}
+
 @test "where packages are not Debian's, a clone that cannot be configured is refused by name" {
     local program
     mkdir "$DIR/bin"
