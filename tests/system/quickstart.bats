@@ -197,6 +197,20 @@ watch 7' ]
     [ "$(grep -v status "$DIR/words")" = $'daemon stop\nsandbox stop' ]
 }
 
+@test "package removes the packages before, keeps a tarball, and says how to install one version again" {
+    fake_packages none none
+    printf '#!/bin/sh\ntouch ../new.deb\n' >"$DIR/bin/dpkg-buildpackage"
+    chmod 755 "$DIR/bin/dpkg-buildpackage"
+    printf 'distdir: ; @mkdir $(distdir)\n' >>"$DIR/build/Makefile"
+    touch "$DIR/build/config.log"
+    mkdir -p "$DIR/build/package/phased"
+    touch "$DIR/build/package/phased-1-x86_64.tar.gz" "$DIR/build/package/old.deb" "$DIR/build/package/phased/file"
+    PATH=$DIR/bin:$PATH run "$DIR/quickstart" package
+    [ "$status" = 0 ]
+    [[ $output == *'sudo apt install --reinstall ./build/package/*.deb'* ]]
+    [ "$(ls "$DIR/build/package")" = $'new.deb\nphased-1-x86_64.tar.gz' ]
+}
+
 @test "where packages are not Debian's, a clone that cannot be configured is refused by name" {
     local program
     mkdir "$DIR/bin"
