@@ -2,6 +2,7 @@
 #include "cli/doctor/settings.h"
 
 #include "cli/doctor/finding.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdio.h>
@@ -258,11 +259,12 @@ static void partition_add_nodes(struct setting_partition *partition, const char 
 }
 
 size_t setting_read_partitions(const char *partitions, const char *nodes,
-                               struct setting_partition ret_list[SETTING_PARTITIONS_MAX])
+                               struct setting_partition **ret_list)
 {
     size_t count = 0;
     const char *at = partitions;
-    while (count < SETTING_PARTITIONS_MAX && (at = strstr(at, "PartitionName="))) {
+    *ret_list = NULL;
+    while ((at = strstr(at, "PartitionName="))) {
         struct setting_partition partition = {0};
         char word[32];
         word_value(at, "PartitionName", partition.name, sizeof partition.name);
@@ -277,7 +279,8 @@ size_t setting_read_partitions(const char *partitions, const char *nodes,
         for (const char *line = nodes; line && *line;
              line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
             partition_add_nodes(&partition, line);
-        ret_list[count++] = partition;
+        *ret_list = xreallocarray(*ret_list, count + 1, sizeof **ret_list);
+        (*ret_list)[count++] = partition;
         at += strlen("PartitionName=");
     }
     return count;
@@ -344,4 +347,21 @@ void setting_judge_partition(const char *config, const struct setting_partition 
                     text_equal(partition->max_time, "UNLIMITED") ? "" : partition->max_time);
     if (partition->is_up && above)
         judge_preemption(partition, above, findings);
+}
+
+void setting_judge_trials(const struct setting_trials *trials, json_t *findings)
+{
+    bool are_all = trials->silent == 0 && trials->left_out == 0;
+    if (trials->taken > 0)
+        finding_add(findings, FINDING_OK, "submit", NULL,
+                    "%zu of %zu partitions would take a job (nothing was queued)", trials->taken,
+                    trials->tried);
+    else if (trials->tried > 0 && are_all)
+        finding_add(findings, FINDING_ERROR, "submit", "ask the site for access, or an account",
+                    "no partition takes your jobs");
+    if (trials->left_out > 0)
+        finding_add(findings, FINDING_NOTE, "partitions",
+                    "`sbatch --test-only -p NAME --wrap=:` tries one",
+                    "%zu partition%s not tried: the trials before took too long", trials->left_out,
+                    trials->left_out == 1 ? " was" : "s were");
 }

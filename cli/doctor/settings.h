@@ -21,7 +21,13 @@ struct setting_partition {
     size_t nodes, away; /* of `sinfo` */
 };
 
-enum { SETTING_PARTITIONS_MAX = 64 };
+/* Trial submissions to the partitions that are up. */
+struct setting_trials {
+    size_t tried;    /* Slurm has answered */
+    size_t taken;    /* of `tried`: Slurm would take the job */
+    size_t silent;   /* Slurm has not answered in time */
+    size_t left_out; /* not tried, because the trials before took too long */
+};
 
 /* Copies the value of a line "KEY   = VALUE" of `scontrol show config`, without a unit such as
  * " sec". Empty if the release of Slurm does not have the key, or if the value is (null). */
@@ -34,12 +40,15 @@ void setting_judge(const char *config, json_t *findings);
 void setting_judge_version(const char *built, const char *controller, json_t *findings);
 
 /* Reads the text of `scontrol show partition`, and that of `sinfo -h -o %R|%G|%F`. Returns the
- * number of partitions. */
+ * number of partitions. The caller frees the list. */
 size_t setting_read_partitions(const char *partitions, const char *nodes,
-                               struct setting_partition ret_list[SETTING_PARTITIONS_MAX]);
+                               struct setting_partition **ret_list);
 
 /* Judges one partition, but not whether the user may use it. */
 void setting_judge_partition(const char *config, const struct setting_partition *list, size_t count,
                              size_t index, json_t *findings);
+
+/* Judges whether the user may use the partitions. */
+void setting_judge_trials(const struct setting_trials *trials, json_t *findings);
 
 #endif

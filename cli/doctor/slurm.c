@@ -115,31 +115,32 @@ static void slurm_drop_variables(json_t *findings)
 static void slurm_look_at_partitions(const char *config, const char *partitions, const char *nodes,
                                      json_t *findings)
 {
-    static struct setting_partition list[SETTING_PARTITIONS_MAX];
-    size_t count = setting_read_partitions(partitions, nodes, list), tried = 0, taken = 0;
+    struct setting_partition *list;
+    size_t count = setting_read_partitions(partitions, nodes, &list);
+    struct setting_trials trials = {0};
     int64_t until = clock_steady_ms() + SLURM_TRIES_MS;
-    bool has_gpus = false, answers = true;
+    bool has_gpus = false;
     slurm_drop_variables(findings);
     for (size_t i = 0; i < count; i++) {
         bool is_taken = false;
         has_gpus = has_gpus || list[i].has_gpus;
         setting_judge_partition(config, list, count, i, findings);
-        if (!list[i].is_up || !answers || clock_steady_ms() > until)
+        if (!list[i].is_up)
             continue;
-        answers = slurm_try(&list[i], &is_taken, findings);
-        tried += answers;
-        taken += is_taken;
+        if (trials.silent || clock_steady_ms() > until)
+            trials.left_out++;
+        else if (slurm_try(&list[i], &is_taken, findings))
+            trials.tried++;
+        else
+            trials.silent++;
+        trials.taken += is_taken;
     }
     if (!has_gpus)
         finding_add(findings, FINDING_WARNING, "gpus",
                     "phases that want GPUs fit nowhere: ask the site for Gres=gpu of its nodes",
                     "no partition has GPUs that Slurm knows");
-    if (tried > 0 && taken == 0)
-        finding_add(findings, FINDING_ERROR, "submit", "ask the site for access, or an account",
-                    "no partition takes your jobs");
-    else if (tried > 0)
-        finding_add(findings, FINDING_OK, "submit", NULL,
-                    "%zu of %zu partitions would take a job (nothing was queued)", taken, tried);
+    setting_judge_trials(&trials, findings);
+    free(list);
 }
 
 void slurm_look(const char *built, json_t *findings)

@@ -123,6 +123,21 @@ os.execvp("phasectl", ["phasectl", "doctor", "--json"])'
     [ "$(jq '[.[] | select(.what == "submit")] | length' <<<"$output")" = 0 ]
 }
 
+@test "partitions that were not tried are counted, and may take jobs" {
+    mkdir "$PHASED_HOME/bin"
+    printf '#!/bin/sh\nsleep 2\necho "Invalid account" >&2\nexit 1\n' >"$PHASED_HOME/bin/sbatch"
+    chmod +x "$PHASED_HOME/bin/sbatch"
+    scontrol create PartitionName=third Nodes=ALL State=UP
+    scontrol create PartitionName=fourth Nodes=ALL State=UP
+    PATH=$PHASED_HOME/bin:$PATH run -0 phasectl doctor --json
+    scontrol delete PartitionName=third
+    scontrol delete PartitionName=fourth
+    found warning preempt "^Slurm refuses a job of one GPU: Invalid account" ||
+        found warning prod "^Slurm refuses a job of one GPU: Invalid account" # the order is Slurm's
+    found note partitions "^[0-9]+ partitions? (was|were) not tried"
+    [ "$(jq '[.[] | select(.what == "submit")] | length' <<<"$output")" = 0 ]
+}
+
 @test "a Slurm that cannot be found is an error with its reason" {
     SLURM_CONF=$PHASED_HOME/none.conf run -1 phasectl doctor --json
     found error slurm.conf "^cannot read $PHASED_HOME/none.conf, which SLURM_CONF names"

@@ -125,7 +125,7 @@ static const char nodes[] = "low|gpu:h100:8|1/1/0/2\nlow|(null)|0/1/1/2\nhigh|gp
 /* Judges the partition `low`, with a partition `high` above it. */
 static json_t *judge_low(const char *type, const char *mode, unsigned grace_s)
 {
-    static struct setting_partition list[SETTING_PARTITIONS_MAX];
+    struct setting_partition *list;
     json_t *findings = json_array();
     char *config = text_format("PreemptType = %s\n", type);
     char *text =
@@ -135,12 +135,13 @@ static json_t *judge_low(const char *type, const char *mode, unsigned grace_s)
                     "PartitionName=high\n   GraceTime=0 MaxTime=UNLIMITED\n"
                     "   PriorityTier=9 PreemptMode=OFF\n   State=UP\n",
                     grace_s, mode);
-    assert_int_equal(setting_read_partitions(text, nodes, list), 2);
+    assert_int_equal(setting_read_partitions(text, nodes, &list), 2);
     assert_string_equal(list[0].name, "low");
     assert_string_equal(list[0].gpus, "2 x gpu:h100:8");
     assert_string_equal(list[0].max_time, "1-00:00:00");
     assert_int_equal(list[0].nodes, 4);
     setting_judge_partition(config, list, 2, 0, findings);
+    free(list);
     free(text);
     free(config);
     return findings;
@@ -166,16 +167,54 @@ static void a_partition_below_another_is_judged_by_its_preemption(void **state)
 static void a_partition_without_usable_nodes_is_named(void **state)
 {
     (void)state;
-    static struct setting_partition list[SETTING_PARTITIONS_MAX];
+    struct setting_partition *list;
     json_t *findings = json_array();
     size_t count = setting_read_partitions("PartitionName=high\n   State=UP\n\n"
                                            "PartitionName=old\n   State=INACTIVE\n",
-                                           nodes, list);
+                                           nodes, &list);
     assert_int_equal(count, 2);
     setting_judge_partition("", list, count, 0, findings);
     setting_judge_partition("", list, count, 1, findings);
+    free(list);
     expect(findings, "warning high: no node can be used: 2 of 2 are down, drained or reserved\n"
                      "note old: the partition is not up\n");
+}
+
+static void all_partitions_of_a_large_site_are_read(void **state)
+{
+    (void)state;
+    enum { PARTITIONS = 200 };
+    struct setting_partition *list;
+    struct text text = {0};
+    for (unsigned i = 0; i < PARTITIONS; i++)
+        text_addf(&text, "PartitionName=p%u\n   State=UP\n\n", i);
+    assert_int_equal(setting_read_partitions(text_string(&text), nodes, &list), PARTITIONS);
+    assert_string_equal(list[PARTITIONS - 1].name, "p199");
+    free(list);
+    text_fini(&text);
+}
+
+static void a_partition_that_was_not_tried_may_take_jobs(void **state)
+{
+    (void)state;
+    static const struct {
+        struct setting_trials trials;
+        const char *expected;
+    } rows[] = {
+        {{.tried = 2, .taken = 1}, ""},
+        {{.tried = 2}, "error submit: no partition takes your jobs\n"},
+        {{.tried = 2, .silent = 1}, ""},
+        {{.tried = 2, .left_out = 1},
+         "note partitions: 1 partition was not tried: the trials before took too long\n"},
+        {{.tried = 2, .taken = 2, .left_out = 7},
+         "note partitions: 7 partitions were not tried: the trials before took too long\n"},
+        {{.silent = 1}, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *findings = json_array();
+        setting_judge_trials(&rows[i].trials, findings);
+        expect(findings, rows[i].expected);
+    }
 }
 
 /* --- The machine ------------------------------------------------------------------------------ */
@@ -261,6 +300,8 @@ int main(void)
         cmocka_unit_test(a_controller_must_not_be_older_than_phased),
         cmocka_unit_test(a_partition_below_another_is_judged_by_its_preemption),
         cmocka_unit_test(a_partition_without_usable_nodes_is_named),
+        cmocka_unit_test(all_partitions_of_a_large_site_are_read),
+        cmocka_unit_test(a_partition_that_was_not_tried_may_take_jobs),
         cmocka_unit_test(space_is_judged_before_it_runs_out),
         cmocka_unit_test(a_home_of_this_machine_alone_is_a_warning),
         cmocka_unit_test(a_logout_ends_phased_without_linger_only),
