@@ -72,6 +72,7 @@ cli_libcli_a_SOURCES = \
 	cli/daemon_job.c cli/daemon_job.h \
 	cli/decide.c cli/decide.h \
 	cli/doctor/finding.c cli/doctor/finding.h \
+	cli/doctor/hosts.c cli/doctor/hosts.h \
 	cli/doctor/machine.c cli/doctor/machine.h \
 	cli/doctor/settings.c cli/doctor/settings.h \
 	cli/evidence.c cli/evidence.h \

@@ -2,6 +2,7 @@
 #include "cli/doctor/settings.h"
 
 #include "cli/doctor/finding.h"
+#include "cli/doctor/hosts.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 
@@ -216,21 +217,30 @@ void setting_judge_version(const char *built, const char *controller, json_t *fi
 
 /* --- Partitions ------------------------------------------------------------------------------- */
 
-/* Copies the value of a word "KEY=VALUE" of a paragraph, which ends at an empty line. */
-static void word_value(const char *paragraph, const char *key, char *ret_value, size_t size)
+/* Finds the value of a word "KEY=VALUE" of a paragraph, which ends at an empty line. Returns "" if
+ * the paragraph has no such word. */
+static const char *word_find(const char *paragraph, const char *key, int *ret_size)
 {
     const char *stop = strstr(paragraph, "\n\n");
     size_t length = strlen(key);
-    ret_value[0] = '\0';
     for (const char *at = paragraph; *at && (!stop || at < stop);) {
         size_t word = strcspn(at, " \n");
         if (strncmp(at, key, length) == 0 && at[length] == '=') {
-            (void)snprintf(ret_value, size, "%.*s", (int)(word - length - 1), at + length + 1);
-            return; /* a long one is cut */
+            *ret_size = (int)(word - length - 1);
+            return at + length + 1;
         }
         at += word;
         at += strspn(at, " \n");
     }
+    *ret_size = 0;
+    return "";
+}
+
+static void word_value(const char *paragraph, const char *key, char *ret_value, size_t size)
+{
+    int length;
+    const char *value = word_find(paragraph, key, &length);
+    (void)snprintf(ret_value, size, "%.*s", length, value); /* a long one is cut */
 }
 
 /* Adds a line "NAME|GRES|ALLOCATED/IDLE/OTHER/TOTAL" to its partition. */
@@ -267,6 +277,7 @@ size_t setting_read_partitions(const char *partitions, const char *nodes,
     while ((at = strstr(at, "PartitionName="))) {
         struct setting_partition partition = {0};
         char word[32];
+        int size;
         word_value(at, "PartitionName", partition.name, sizeof partition.name);
         word_value(at, "State", word, sizeof word);
         partition.is_up = text_equal(word, "UP");
@@ -276,6 +287,8 @@ size_t setting_read_partitions(const char *partitions, const char *nodes,
         partition.grace_s = strtol(word, NULL, 10);
         word_value(at, "MaxTime", partition.max_time, sizeof partition.max_time);
         word_value(at, "PreemptMode", partition.preemption, sizeof partition.preemption);
+        const char *hosts = word_find(at, "Nodes", &size);
+        partition.hosts = text_format("%.*s", size, hosts);
         for (const char *line = nodes; line && *line;
              line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
             partition_add_nodes(&partition, line);
@@ -284,6 +297,13 @@ size_t setting_read_partitions(const char *partitions, const char *nodes,
         at += strlen("PartitionName=");
     }
     return count;
+}
+
+void setting_free_partitions(struct setting_partition *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(list[i].hosts);
+    free(list);
 }
 
 static void judge_preemption(const struct setting_partition *partition, const char *above,
@@ -322,7 +342,8 @@ static const char *partition_above(const char *config, const struct setting_part
     if (!strstr(type, "partition_prio") || text_equal(list[index].preemption, "OFF"))
         return NULL;
     for (size_t i = 0; i < count; i++)
-        if (list[i].is_up && list[i].tier > list[index].tier)
+        if (list[i].is_up && list[i].tier > list[index].tier &&
+            hosts_may_share(list[i].hosts, list[index].hosts))
             return list[i].name;
     return NULL;
 }

@@ -19,6 +19,7 @@ struct setting_partition {
     char gpus[128]; /* such as "8 x gpu:h100:8"; empty: none */
     bool has_gpus;
     size_t nodes, away; /* of `sinfo` */
+    char *hosts;        /* the names of its nodes, such as "n[1-4]" */
 };
 
 /* Trial submissions to the partitions that are up. */
@@ -40,9 +41,10 @@ void setting_judge(const char *config, json_t *findings);
 void setting_judge_version(const char *built, const char *controller, json_t *findings);
 
 /* Reads the text of `scontrol show partition`, and that of `sinfo -h -o %R|%G|%F`. Returns the
- * number of partitions. The caller frees the list. */
+ * number of partitions. */
 size_t setting_read_partitions(const char *partitions, const char *nodes,
                                struct setting_partition **ret_list);
+void setting_free_partitions(struct setting_partition *list, size_t count);
 
 /* Judges one partition, but not whether the user may use it. */
 void setting_judge_partition(const char *config, const struct setting_partition *list, size_t count,

@@ -140,7 +140,7 @@ static void slurm_look_at_partitions(const char *config, const char *partitions,
                     "phases that want GPUs fit nowhere: ask the site for Gres=gpu of its nodes",
                     "no partition has GPUs that Slurm knows");
     setting_judge_trials(&trials, findings);
-    free(list);
+    setting_free_partitions(list, count);
 }
 
 void slurm_look(const char *built, json_t *findings)

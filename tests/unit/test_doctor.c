@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "cli/doctor/finding.h"
+#include "cli/doctor/hosts.h"
 #include "cli/doctor/machine.h"
 #include "cli/doctor/settings.h"
 #include "cli/field.h"
@@ -123,7 +124,7 @@ static void a_controller_must_not_be_older_than_phased(void **state)
 static const char nodes[] = "low|gpu:h100:8|1/1/0/2\nlow|(null)|0/1/1/2\nhigh|gpu:h200:4|0/0/2/2\n";
 
 /* Judges the partition `low`, with a partition `high` above it. */
-static json_t *judge_low(const char *type, const char *mode, unsigned grace_s)
+static json_t *judge_low_on(const char *hosts, const char *type, const char *mode, unsigned grace_s)
 {
     struct setting_partition *list;
     json_t *findings = json_array();
@@ -131,20 +132,25 @@ static json_t *judge_low(const char *type, const char *mode, unsigned grace_s)
     char *text =
         text_format("PartitionName=low\n   Default=YES GraceTime=%u\n   MaxTime=1-00:00:00\n"
                     "   PriorityJobFactor=1 PriorityTier=1\n   PreemptMode=%s\n"
-                    "   State=UP TotalNodes=2\n\n"
+                    "   Nodes=n[1-4]\n   State=UP TotalNodes=2\n\n"
                     "PartitionName=high\n   GraceTime=0 MaxTime=UNLIMITED\n"
-                    "   PriorityTier=9 PreemptMode=OFF\n   State=UP\n",
-                    grace_s, mode);
+                    "   PriorityTier=9 PreemptMode=OFF\n   Nodes=%s\n   State=UP\n",
+                    grace_s, mode, hosts);
     assert_int_equal(setting_read_partitions(text, nodes, &list), 2);
     assert_string_equal(list[0].name, "low");
     assert_string_equal(list[0].gpus, "2 x gpu:h100:8");
     assert_string_equal(list[0].max_time, "1-00:00:00");
     assert_int_equal(list[0].nodes, 4);
     setting_judge_partition(config, list, 2, 0, findings);
-    free(list);
+    setting_free_partitions(list, 2);
     free(text);
     free(config);
     return findings;
+}
+
+static json_t *judge_low(const char *type, const char *mode, unsigned grace_s)
+{
+    return judge_low_on("n[3-6]", type, mode, grace_s);
 }
 
 static void a_partition_below_another_is_judged_by_its_preemption(void **state)
@@ -162,6 +168,35 @@ static void a_partition_below_another_is_judged_by_its_preemption(void **state)
            "note low: jobs that are preempted are cancelled (PreemptMode)\n");
     expect(judge_low(prio, "GANG,SUSPEND", 60),
            "warning low: jobs are suspended for partition high (PreemptMode)\n");
+    expect(judge_low_on("g[1-4],n[5-9]", prio, "REQUEUE", 0), ""); /* no node is in both */
+}
+
+static void two_lists_share_a_node_by_its_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *left, *right;
+        bool may_share;
+    } rows[] = {
+        {"n[1-4]", "n[4-8]", true},
+        {"n[1-4]", "n[5-8]", false},
+        {"n[1-4,9]", "n9", true},
+        {"n[1-4,9]", "n8", false},
+        {"a[1-4],b7", "c[1-9],b[6-8]", true},
+        {"a[1-4],b7", "a[5-9],b[1-6]", false},
+        {"login,n1", "login", true},
+        {"login", "gateway", false},
+        {"n[01-16]", "n[16-20]", true},
+        {"n[1-4]", "nn[1-4]", false},
+        {"", "n1", false},
+        {"r[1-2]n[1-8]", "x1", true}, /* not compared */
+        {"n[1-4", "x1", true},
+        {"n[a]", "x1", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(hosts_may_share(rows[i].left, rows[i].right), rows[i].may_share);
+        assert_int_equal(hosts_may_share(rows[i].right, rows[i].left), rows[i].may_share);
+    }
 }
 
 static void a_partition_without_usable_nodes_is_named(void **state)
@@ -175,7 +210,7 @@ static void a_partition_without_usable_nodes_is_named(void **state)
     assert_int_equal(count, 2);
     setting_judge_partition("", list, count, 0, findings);
     setting_judge_partition("", list, count, 1, findings);
-    free(list);
+    setting_free_partitions(list, count);
     expect(findings, "warning high: no node can be used: 2 of 2 are down, drained or reserved\n"
                      "note old: the partition is not up\n");
 }
@@ -190,7 +225,7 @@ static void all_partitions_of_a_large_site_are_read(void **state)
         text_addf(&text, "PartitionName=p%u\n   State=UP\n\n", i);
     assert_int_equal(setting_read_partitions(text_string(&text), nodes, &list), PARTITIONS);
     assert_string_equal(list[PARTITIONS - 1].name, "p199");
-    free(list);
+    setting_free_partitions(list, PARTITIONS);
     text_fini(&text);
 }
 
@@ -299,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_value_is_that_of_the_whole_key),
         cmocka_unit_test(a_controller_must_not_be_older_than_phased),
         cmocka_unit_test(a_partition_below_another_is_judged_by_its_preemption),
+        cmocka_unit_test(two_lists_share_a_node_by_its_number),
         cmocka_unit_test(a_partition_without_usable_nodes_is_named),
         cmocka_unit_test(all_partitions_of_a_large_site_are_read),
         cmocka_unit_test(a_partition_that_was_not_tried_may_take_jobs),
