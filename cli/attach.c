@@ -89,8 +89,7 @@ static void attach_set_environment(const struct cli *cli, const json_t *run, con
     char *folder = text_format("%s/.", field_text(run, "run_dir"));
     (void)setenv("PHASED_RUN_DIR", folder, 1); /* these fail only without memory */
     (void)setenv("PHASED_OUT", field_text(phase, "out"), 1);
-    if (!getenv("SLURM_CONF") && access(cli->home.slurm_conf, R_OK) == 0)
-        (void)setenv("SLURM_CONF", cli->home.slurm_conf, 1); /* as the daemon does */
+    home_choose_slurm(&cli->home); /* as the daemon does */
     free(folder);
 }
 

@@ -219,9 +219,7 @@ static int prepare_home(struct daemon *daemon, const struct options *options, st
     daemon->lock = lock_take(daemon->home.lock, err);
     if (daemon->lock < 0)
         return daemon->lock;
-    /* The home's own private Slurm is used, if there is one and SLURM_CONF is not set. */
-    if (!getenv("SLURM_CONF") && access(daemon->home.slurm_conf, R_OK) == 0)
-        (void)setenv("SLURM_CONF", daemon->home.slurm_conf, 1);
+    home_choose_slurm(&daemon->home);
     return file_make_folders(daemon->home.runs, 0700, err);
 }
 

@@ -305,6 +305,17 @@ int home_make(const struct home *home, struct error *err)
     return status;
 }
 
+void home_choose_slurm(const struct home *home)
+{
+    const char *given = getenv("SLURM_CONF");
+    if (given && given[0])
+        return;
+    if (access(home->slurm_conf, R_OK) == 0)
+        (void)setenv("SLURM_CONF", home->slurm_conf, 1); /* fails only without memory */
+    else
+        (void)unsetenv("SLURM_CONF"); /* the name is good */
+}
+
 int home_is_locked(const struct home *home)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

@@ -66,6 +66,10 @@ int home_check(const struct home *home, struct error *err);
 /* Checks one folder in the home in the same way. The folder must exist and must not be a link. */
 int home_check_folder(const char *path, struct error *err);
 
+/* Sets SLURM_CONF to the private Slurm of the home, if the home has one and SLURM_CONF is not set.
+ * An empty SLURM_CONF counts as not set, and is removed. */
+void home_choose_slurm(const struct home *home);
+
 /* Whether a daemon holds the lock of the home: some process, also on another host. A negative
  * errno: nobody can tell, because the file cannot be opened or its file system has no locks. A
  * daemon holds the lock until it ends. Its process may stay longer, as a zombie: in a container,

@@ -26,15 +26,12 @@ static void doctor_print(const struct cli *cli, const json_t *findings)
     cli_print(&text);
 }
 
-/* Uses the sandbox of the home if no other Slurm was named, as the daemon does. Returns whether
- * Slurm is that sandbox. */
+/* Chooses as the daemon does. Returns whether Slurm is the sandbox of the home. */
 static bool doctor_choose_slurm(const struct cli *cli)
 {
-    const char *given = getenv("SLURM_CONF");
-    if (given)
-        return text_equal(given, cli->home.slurm_conf);
-    return access(cli->home.slurm_conf, R_OK) == 0 &&
-           setenv("SLURM_CONF", cli->home.slurm_conf, 1) == 0;
+    home_choose_slurm(&cli->home);
+    const char *chosen = getenv("SLURM_CONF");
+    return chosen && text_equal(chosen, cli->home.slurm_conf);
 }
 
 /* Without its configuration, Slurm's programs try for a minute. */

@@ -36,6 +36,27 @@ static void the_environment_chooses_the_home(void **state)
     home_fini(&home);
 }
 
+static void the_private_slurm_of_the_home_is_used_unless_another_is_named(void **state)
+{
+    (void)state;
+    struct home home;
+    assert_int_equal(home_init(&home, folder, NULL), 0);
+    assert_int_equal(setenv("SLURM_CONF", "", 1), 0);
+    home_choose_slurm(&home);
+    assert_null(getenv("SLURM_CONF")); /* the home has no private Slurm */
+    assert_int_equal(setenv("SLURM_CONF", "", 1), 0);
+    folder_put("", "sandbox/slurm.conf");
+    home_choose_slurm(&home);
+    assert_string_equal(getenv("SLURM_CONF"), home.slurm_conf);
+    assert_int_equal(unsetenv("SLURM_CONF"), 0);
+    home_choose_slurm(&home);
+    assert_string_equal(getenv("SLURM_CONF"), home.slurm_conf);
+    assert_int_equal(setenv("SLURM_CONF", "/etc/slurm.conf", 1), 0);
+    home_choose_slurm(&home);
+    assert_string_equal(getenv("SLURM_CONF"), "/etc/slurm.conf");
+    home_fini(&home);
+}
+
 static void a_relative_home_becomes_absolute(void **state)
 {
     (void)state;
@@ -296,6 +317,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_environment_chooses_the_home),
+        cmocka_unit_test_setup_teardown(
+            the_private_slurm_of_the_home_is_used_unless_another_is_named, folder_make,
+            folder_remove),
         cmocka_unit_test(a_relative_home_becomes_absolute),
         cmocka_unit_test_setup_teardown(a_home_of_any_depth_has_a_socket, folder_make,
                                         folder_remove),
