@@ -49,8 +49,7 @@ bin_phasectl_SOURCES = \
 	cli/verbs.c cli/verbs.h \
 	cli/watch.c cli/watch.h \
 	cli/why.c
-bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(NCURSES_CFLAGS) \
-	-DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
+bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(NCURSES_CFLAGS)
 bin_phasectl_LDADD = cli/top/libtop.a cli/libcli.a lib/libphased.a $(NCURSES_LIBS) \
 	$(FYAML_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) $(SQLITE_LIBS) -lm
 

@@ -6,7 +6,6 @@
 #include "lib/command.h"
 #include "lib/error.h"
 #include "lib/file.h"
-#include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/text.h"
 
@@ -24,35 +23,12 @@ enum {
     SANDBOX_KIND_MAX = 64,
 };
 
-/* Finds the script that makes a sandbox; the path is the caller's to free(). */
-static int sandbox_find(char **ret_path, struct error *err)
-{
-    char *folder = place_folder();
-    char *places[] = {text_format("%s/../libexec/phased/sandbox", folder),
-                      text_format("%s/sandbox", PHASED_PKGLIBEXECDIR)};
-    const size_t count = sizeof places / sizeof places[0];
-    int status = -ENOENT;
-    for (size_t i = 0; i < count; i++) {
-        if (status < 0 && access(places[i], X_OK) == 0) {
-            *ret_path = xstrdup(places[i]);
-            status = 0;
-        }
-    }
-    if (status < 0)
-        (void)error_set(err, status, "cannot find the sandbox: neither %s nor %s exists", places[0],
-                        places[1]);
-    for (size_t i = 0; i < count; i++)
-        free(places[i]);
-    free(folder);
-    return status;
-}
-
 /* Whether the home has a sandbox, and all parts of the sandbox run. */
 static bool sandbox_is_running(const struct cli *cli)
 {
-    char *script;
-    if (access(cli->home.slurm_conf, R_OK) < 0 || sandbox_find(&script, NULL) < 0)
+    if (access(cli->home.slurm_conf, R_OK) < 0)
         return false;
+    char *script = place_helper("sandbox");
     const char *const words[] = {script, "status", cli->home.sandbox, NULL};
     struct command_result result;
     bool is_running = command_ask(words, SANDBOX_STATUS_S, &result, NULL) == 0;
@@ -67,11 +43,11 @@ static bool sandbox_is_running(const struct cli *cli)
 static int sandbox_run(struct cli *cli, const char *action, unsigned nodes)
 {
     struct error err;
-    char *script, count[16];
-    if (home_make(&cli->home, &err) < 0 || sandbox_find(&script, &err) < 0)
+    char count[16];
+    if (home_make(&cli->home, &err) < 0)
         return cli_fail(&err);
     (void)snprintf(count, sizeof count, "%u", nodes);
-    char *preflight = place_program("phase-preflight");
+    char *script = place_helper("sandbox"), *preflight = place_program("phase-preflight");
     const char *words[] = {script, action, cli->home.sandbox, NULL, NULL, NULL};
     if (text_equal(action, "start")) {
         words[3] = nodes ? "--nodes" : "--real";

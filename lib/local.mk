@@ -23,7 +23,7 @@ lib_libphased_a_SOURCES = \
 	lib/mac.c lib/mac.h \
 	lib/http.c lib/http.h
 lib_libphased_a_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGDATADIR='"$(pkgdatadir)"' \
-	-DPHASED_PKGLIBDIR='"$(pkglibdir)"'
+	-DPHASED_PKGLIBDIR='"$(pkglibdir)"' -DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
 include lib/expr/local.mk
 include lib/failures/local.mk
 include lib/metrics/local.mk

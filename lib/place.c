@@ -47,6 +47,11 @@ char *place_data(const char *name)
     return place_find("share/phased", PHASED_PKGDATADIR, name);
 }
 
+char *place_helper(const char *name)
+{
+    return place_find("libexec/phased", PHASED_PKGLIBEXECDIR, name);
+}
+
 char *place_library(const char *name)
 {
     return place_find("lib/phased", PHASED_PKGLIBDIR, name);

@@ -17,6 +17,10 @@ char *place_program(const char *name);
  * the build will be installed. The file may not exist. */
 char *place_data(const char *name);
 
+/* The path of a program that only phased itself runs, such as the script of the sandbox. Is found
+ * like a data file. */
+char *place_helper(const char *name);
+
 /* The path of a module, or of what builds one; ".": the folder of all modules. Is found like a data
  * file. */
 char *place_library(const char *name);
