@@ -16,12 +16,15 @@
 
 enum { DAEMON_JOB_MAX_S = 150 }; /* longer than the script waits for a job that ends */
 
-/* The words end with NULL. The first line that the script prints goes to `ret_line`, which may be
- * NULL. */
-static int job_run(const char *const *words, char **ret_line, struct error *err)
+/* Puts the path of the script before the words, in the place of `words[0]`. The words end with
+ * NULL. The first line that the script prints goes to `ret_line`, which may be NULL. */
+static int job_run(const char **words, char **ret_line, struct error *err)
 {
     struct command_result result;
+    char *script = place_library("daemon-job");
+    words[0] = script;
     int status = command_run(words, NULL, DAEMON_JOB_MAX_S, &result, err);
+    free(script);
     if (status < 0)
         return status;
     if (result.exit_code != 0) {
@@ -56,9 +59,8 @@ int daemon_job_start(const struct cli *cli, char **options, char **ret_job, stru
     size_t count = 0;
     while (options && options[count])
         count++;
-    char *script = place_library("daemon-job"), *program = place_program("phased");
+    char *program = place_program("phased");
     const char **words = xcalloc(WORDS + count + 1, sizeof *words);
-    words[0] = script;
     words[1] = "start";
     words[2] = cli->home.path;
     words[3] = program;
@@ -67,25 +69,18 @@ int daemon_job_start(const struct cli *cli, char **options, char **ret_job, stru
     int status = job_run(words, ret_job, err);
     free(words);
     free(program);
-    free(script);
     return status;
 }
 
 int daemon_job_stop(const struct cli *cli, struct error *err)
 {
-    char *script = place_library("daemon-job");
-    const char *const words[] = {script, "stop", cli->home.path, NULL};
-    int status = job_run(words, NULL, err);
-    free(script);
-    return status;
+    const char *words[] = {NULL, "stop", cli->home.path, NULL};
+    return job_run(words, NULL, err);
 }
 
 int daemon_job_describe(const struct cli *cli, const char *serving, char **ret_line,
                         struct error *err)
 {
-    char *script = place_library("daemon-job");
-    const char *const words[] = {script, "status", cli->home.path, serving, NULL};
-    int status = job_run(words, ret_line, err);
-    free(script);
-    return status;
+    const char *words[] = {NULL, "status", cli->home.path, serving, NULL};
+    return job_run(words, ret_line, err);
 }
