@@ -6,10 +6,10 @@
 #include "lib/memory.h"
 #include "lib/protocol/words.h"
 #include "lib/spec/node.h"
+#include "lib/spec/scope.h"
 #include "lib/spec/yaml.h"
 #include "lib/text.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,12 +28,6 @@ static const char *const catalogue_tells[] = {"cause", "sign", "consequence"};
 enum { WHY_SIZE = 160 }; /* of a message about a pattern */
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
-static bool catalogue_is_name(const char *name)
-{
-    size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-    return size && size <= 64 && !name[size] && !isdigit((unsigned char)name[0]);
-}
 
 /* --- One entry -------------------------------------------------------------------------------- */
 
@@ -202,8 +196,7 @@ static void catalogue_check_blame(const struct node *entry, const char *cause, c
 static json_t *catalogue_entry(const struct node *node, struct spec_problems *problems)
 {
     size_t error_count = problems->error_count;
-    if (!catalogue_is_name(node->key))
-        node_key_problem(problems, node, "must be a name of letters, digits and _");
+    (void)scope_check_name(problems, node); /* a problem is counted below */
     if (!node_map(problems, node, "a map with pattern, cause, blame and advice"))
         return NULL;
     catalogue_check_keys(node, problems);

@@ -133,6 +133,7 @@ static void a_wrong_entry_is_reported_with_its_place_and_left_out(void **state)
         {"a: {pattern: 'x*'}",
          "mine.yaml:1:15: a.pattern: the pattern matches an empty line, and so every line\n"},
         {"a b: {pattern: x}", "mine.yaml:1:1: a b: must be a name of letters, digits and _\n"},
+        {"__a: {pattern: x}", "mine.yaml:1:1: __a: must be a name of letters, digits and _\n"},
         {"a: x", "mine.yaml:1:4: a: must be a map with pattern, cause, blame and advice\n"},
         {"- x", "mine.yaml:1:1: must be a map of failures by name\n"},
         {"cuda_oom: {pattern: '('}",
