@@ -145,11 +145,16 @@ struct nvml {
     const char *(*error_string)(int);
 };
 
-/* Loads the library at `path` (NULL: libnvidia-ml.so.1), for good, as NCCL does. -ENOENT: the
- * library or a needed function is missing. The caller calls nvmlInit. */
-int nvml_load(const char *path, struct nvml *ret_nvml, struct error *err);
+/* Loads the library at `path` (NULL: libnvidia-ml.so.1), for good, as NCCL does. Then initialises
+ * it and counts the GPUs. -ENODEV: there is no driver. -EIO: the driver fails. */
+int nvml_open(const char *path, struct nvml *ret_nvml, unsigned *ret_count, struct error *err);
 
 /* Returns the driver's text for this status; never NULL. */
 const char *nvml_message(const struct nvml *nvml, int status);
+
+/* Reads the bytes of a GPU's memory: without what the driver reserves, if the driver can tell.
+ * Returns an enum nvml_status. */
+int nvml_memory_of(const struct nvml *nvml, void *device, unsigned long long *ret_used,
+                   unsigned long long *ret_total);
 
 #endif

@@ -5,6 +5,7 @@
 #include "worker/nvml.h"
 #include "worker/preflight/facts.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 static struct fact fact_of(uint64_t value)
@@ -40,16 +41,10 @@ static void gpus_read_device(const struct nvml *nvml, void *device, struct fact_
 
 static void gpus_read_memory(const struct nvml *nvml, void *device, struct fact_gpu *gpu)
 {
-    struct nvml_memory_v2 v2 = {.version = NVML_MEMORY_V2};
-    if (nvml->memory_v2 && gpus_ok(nvml, gpu, nvml->memory_v2(device, &v2))) {
-        gpu->memory_total_mib = fact_of(v2.total >> 20);
-        gpu->memory_used_mib = fact_of(v2.used >> 20);
-        return;
-    }
-    struct nvml_memory v1 = {0};
-    if (nvml->memory && gpus_ok(nvml, gpu, nvml->memory(device, &v1))) {
-        gpu->memory_total_mib = fact_of(v1.total >> 20);
-        gpu->memory_used_mib = fact_of(v1.used >> 20);
+    unsigned long long used, total;
+    if (gpus_ok(nvml, gpu, nvml_memory_of(nvml, device, &used, &total))) {
+        gpu->memory_total_mib = fact_of(total >> 20);
+        gpu->memory_used_mib = fact_of(used >> 20);
     }
 }
 
@@ -128,41 +123,23 @@ static void gpus_read_gpu(const struct nvml *nvml, struct fact_gpu *gpu)
     gpus_read_links(nvml, device, gpu);
 }
 
-static void gpus_fail(struct facts *facts, enum facts_driver driver, const char *what,
-                      const char *why)
-{
-    facts->driver = driver;
-    (void)snprintf(facts->driver_trouble, sizeof facts->driver_trouble, "%s: %s", what, why);
-}
-
 void gpus_find(const char *path, struct facts *facts)
 {
     struct nvml nvml;
     struct error err;
-    if (nvml_load(path, &nvml, &err) < 0) {
-        facts->driver = FACTS_DRIVER_ABSENT;
+    unsigned count = 0;
+    int status = nvml_open(path, &nvml, &count, &err);
+    if (status < 0) {
+        facts->driver = status == -ENODEV ? FACTS_DRIVER_ABSENT : FACTS_DRIVER_FAILS;
         (void)snprintf(facts->driver_trouble, sizeof facts->driver_trouble, "%.*s",
                        FACTS_TEXT_SIZE - 1, err.message);
         return;
     }
-    int status = nvml.init();
-    if (status != NVML_SUCCESS) {
-        gpus_fail(facts,
-                  status == NVML_DRIVER_NOT_LOADED ? FACTS_DRIVER_ABSENT : FACTS_DRIVER_FAILS,
-                  "nvmlInit", nvml_message(&nvml, status));
-        return;
-    }
-    unsigned count = 0;
-    status = nvml.count(&count);
-    if (status != NVML_SUCCESS) {
-        gpus_fail(facts, FACTS_DRIVER_FAILS, "nvmlDeviceGetCount", nvml_message(&nvml, status));
-    } else {
-        facts->driver = FACTS_DRIVER_WORKS;
-        facts->gpu_count = count < FACTS_GPUS_MAX ? count : FACTS_GPUS_MAX;
-        for (unsigned i = 0; i < facts->gpu_count; i++) {
-            facts->gpus[i].index = i;
-            gpus_read_gpu(&nvml, &facts->gpus[i]);
-        }
+    facts->driver = FACTS_DRIVER_WORKS;
+    facts->gpu_count = count < FACTS_GPUS_MAX ? count : FACTS_GPUS_MAX;
+    for (unsigned i = 0; i < facts->gpu_count; i++) {
+        facts->gpus[i].index = i;
+        gpus_read_gpu(&nvml, &facts->gpus[i]);
     }
     if (nvml.shutdown)
         (void)nvml.shutdown(); /* nothing of the library is used any more */

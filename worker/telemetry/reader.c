@@ -123,28 +123,14 @@ int reader_open(const char *path, const char *devices, const struct reader_liste
     struct reader *reader = xcalloc(1, sizeof *reader);
     reader->listener = *listener;
     unsigned count = 0;
-    int result = nvml_load(path, &reader->nvml, err) < 0 ? -ENODEV : 0;
-    if (result < 0)
-        goto out;
-    int status = reader->nvml.init();
-    if (status != NVML_SUCCESS) {
-        result = error_set(err, status == NVML_DRIVER_NOT_LOADED ? -ENODEV : -EIO, "nvmlInit: %s",
-                           nvml_message(&reader->nvml, status));
-        goto out;
-    }
-    status = reader->nvml.count(&count);
-    if (status != NVML_SUCCESS) {
-        result =
-            error_set(err, -EIO, "nvmlDeviceGetCount: %s", nvml_message(&reader->nvml, status));
-        goto out;
-    }
-    reader_open_gpus(reader, devices, count);
-    if (!reader->count)
-        result = error_set(err, -ENODEV, "the node has %u GPUs, but no GPU is allocated", count);
-out:
-    if (result < 0) {
+    int status = nvml_open(path, &reader->nvml, &count, err);
+    if (status == 0)
+        reader_open_gpus(reader, devices, count);
+    if (status == 0 && !reader->count)
+        status = error_set(err, -ENODEV, "the node has %u GPUs, but no GPU is allocated", count);
+    if (status < 0) {
         reader_close(reader);
-        return result;
+        return status;
     }
     *ret_reader = reader;
     return 0;
@@ -153,21 +139,6 @@ out:
 void reader_close(struct reader *reader)
 {
     free(reader);
-}
-
-/* In the newer version, the memory in use is only that of programs. */
-static int reader_memory(const struct nvml *nvml, void *device, unsigned long long *ret_used,
-                         unsigned long long *ret_total)
-{
-    struct nvml_memory_v2 v2 = {.version = NVML_MEMORY_V2};
-    struct nvml_memory v1 = {0};
-    int status = nvml->memory_v2 ? nvml->memory_v2(device, &v2) : NVML_NOT_SUPPORTED;
-    bool is_old = status != NVML_SUCCESS && nvml->memory;
-    if (is_old)
-        status = nvml->memory(device, &v1);
-    *ret_used = is_old ? v1.used : v2.used;
-    *ret_total = is_old ? v1.total : v2.total;
-    return status;
 }
 
 static void reader_append(json_t *list, json_t *value)
@@ -191,7 +162,7 @@ json_t *reader_devices(const struct reader *reader)
         if (!gpu->is_lost && nvml->uuid &&
             nvml->uuid(gpu->device, text, sizeof text) == NVML_SUCCESS)
             uuid = json_string(text);
-        if (!gpu->is_lost && reader_memory(nvml, gpu->device, &used, &total) == NVML_SUCCESS)
+        if (!gpu->is_lost && nvml_memory_of(nvml, gpu->device, &used, &total) == NVML_SUCCESS)
             mib = json_integer((json_int_t)(total >> 20));
         reader_append(devices.gpus, json_integer((json_int_t)gpu->number));
         reader_append(devices.models, model);
@@ -218,7 +189,7 @@ static void reader_read_load(struct reader *reader, struct reader_gpu *gpu)
         *gpu->values[GPU_UTIL] = utilization.gpu;
         *gpu->values[GPU_MEMORY_UTIL] = utilization.memory;
     }
-    if (reader_ok(reader, gpu, reader_memory(nvml, gpu->device, &used, &total)))
+    if (reader_ok(reader, gpu, nvml_memory_of(nvml, gpu->device, &used, &total)))
         *gpu->values[GPU_MEMORY] = (double)(used >> 20);
     if (nvml->power && reader_ok(reader, gpu, nvml->power(gpu->device, &milliwatts)))
         *gpu->values[GPU_POWER] = milliwatts / 1000.0;
