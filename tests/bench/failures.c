@@ -37,7 +37,7 @@ static void failures_line(unsigned n, struct text *line)
 static void failures_keep(const char *folder, unsigned lines)
 {
     struct text line = {0}, chunk = {0};
-    struct recent recent = {0};
+    struct text recent = {0};
     struct ranklog *ranklog = ranklog_open(folder, 0, 0);
     double begin_s = failures_now_s();
     for (unsigned i = 0; i < lines; i++) {
@@ -60,7 +60,7 @@ static void failures_keep(const char *folder, unsigned lines)
     }
     double log_s = failures_now_s() - begin_s;
     ranklog_close(ranklog);
-    recent_fini(&recent);
+    text_fini(&recent);
     text_fini(&line);
     text_fini(&chunk);
     /* ns per line */

@@ -22,7 +22,7 @@
 static void the_newest_lines_stay_whole(void **state)
 {
     (void)state;
-    struct recent recent = {0};
+    struct text recent = {0};
     size_t size, total = 0;
     assert_int_equal((recent_lines(&recent, &size), size), 0);
     for (unsigned i = 0; total < 5 * (size_t)RECENT_SIZE_MAX; i++) {
@@ -37,7 +37,7 @@ static void the_newest_lines_stay_whole(void **state)
         free(line);
     }
     assert_true(recent.capacity <= 2 * RECENT_SIZE_MAX);
-    recent_fini(&recent);
+    text_fini(&recent);
     /* More at once than fits. */
     char *much = malloc(2 * RECENT_SIZE_MAX);
     assert_non_null(much);
@@ -48,7 +48,7 @@ static void the_newest_lines_stay_whole(void **state)
     const char *lines = recent_lines(&recent, &size);
     assert_int_equal(size, strlen("end\nb\n"));
     assert_memory_equal(lines, "end\nb\n", size);
-    recent_fini(&recent);
+    text_fini(&recent);
     free(much);
 }
 

@@ -19,7 +19,6 @@
 enum {
     RANKLOG_OVERWRITTEN_MS = 5000,
     RANKLOG_LAST_MAX = 150,
-    RECENT_CAPACITY_MIN = 4096,
     RECENT_CAPACITY_MAX = 2 * RECENT_SIZE_MAX, /* so that the content is moved rarely */
 };
 
@@ -32,7 +31,7 @@ struct ranklog {
     int64_t returned_ms; /* when an overwritten line was last kept */
     struct text output;  /* whole lines that are not written yet */
     unsigned output_lines;
-    struct recent recent;
+    struct text recent;
     char last[RANKLOG_LAST_MAX + 1]; /* the beginning of the last line that is not blank */
     unsigned lost;
     int lost_for;
@@ -205,7 +204,7 @@ void ranklog_close(struct ranklog *ranklog)
     ranklog_end(ranklog);
     text_fini(&ranklog->line);
     text_fini(&ranklog->output);
-    recent_fini(&ranklog->recent);
+    text_fini(&ranklog->recent);
     free(ranklog->path);
     free(ranklog->first);
     free(ranklog->previous);
@@ -255,23 +254,6 @@ unsigned ranklog_lost(const struct ranklog *ranklog, int *ret_reason)
 
 /* --- The newest lines ------------------------------------------------------------------------- */
 
-void recent_fini(struct recent *recent)
-{
-    free(recent->data);
-    *recent = (struct recent){0};
-}
-
-static void recent_grow(struct recent *recent, size_t size)
-{
-    size_t capacity = recent->capacity ? recent->capacity : RECENT_CAPACITY_MIN;
-    while (capacity < size && capacity < RECENT_CAPACITY_MAX)
-        capacity *= 2;
-    if (capacity == recent->capacity)
-        return;
-    recent->data = xrealloc(recent->data, capacity);
-    recent->capacity = capacity;
-}
-
 /* Returns the end of `lines`: at most `kept` bytes, from the beginning of a line. */
 static const char *recent_end(const char *lines, size_t size, size_t kept, size_t *ret_size)
 {
@@ -284,20 +266,18 @@ static const char *recent_end(const char *lines, size_t size, size_t kept, size_
     return from;
 }
 
-void recent_add(struct recent *recent, const char *lines, size_t size)
+void recent_add(struct text *recent, const char *lines, size_t size)
 {
     lines = recent_end(lines, size, RECENT_SIZE_MAX, &size);
-    recent_grow(recent, recent->size + size);
-    if (recent->size + size > recent->capacity) {
+    if (recent->size + size >= RECENT_CAPACITY_MAX) { /* the text has a NUL too */
         const char *kept =
             recent_end(recent->data, recent->size, RECENT_SIZE_MAX - size, &recent->size);
         memmove(recent->data, kept, recent->size);
     }
-    memcpy(recent->data + recent->size, lines, size);
-    recent->size += size;
+    text_add_bytes(recent, lines, size);
 }
 
-const char *recent_lines(const struct recent *recent, size_t *ret_size)
+const char *recent_lines(const struct text *recent, size_t *ret_size)
 {
     *ret_size = 0;
     return recent->size ? recent_end(recent->data, recent->size, RECENT_SIZE_MAX, ret_size) : "";

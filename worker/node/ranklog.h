@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 struct ranklog;
+struct text;
 
 enum {
     RANKLOG_FILE_MAX = 32 * 1024 * 1024,
@@ -47,21 +48,14 @@ unsigned ranklog_lost(const struct ranklog *ranklog, int *ret_reason);
 
 /* --- The newest lines ------------------------------------------------------------------------- */
 
-/* The newest lines of a log, in memory. They are searched when something has failed. They are not
- * in a file, because a full disk is one of the failures. Adding lines is a copy. A zero-initialised
- * struct is valid and empty. */
-struct recent {
-    char *data;
-    size_t size, capacity;
-};
+/* The newest lines of a log are in memory, in a text. They are searched when something has failed.
+ * They are not in a file, because a full disk is one of the failures. */
 
-void recent_fini(struct recent *recent);
-
-/* Adds whole lines, with their line ends. */
-void recent_add(struct recent *recent, const char *lines, size_t size);
+/* Adds whole lines, with their line ends. Removes old lines, so that the text stays small. */
+void recent_add(struct text *recent, const char *lines, size_t size);
 
 /* Returns at most RECENT_SIZE_MAX of the newest bytes, from the beginning of a line; borrowed until
  * the next call. Not terminated. */
-const char *recent_lines(const struct recent *recent, size_t *ret_size);
+const char *recent_lines(const struct text *recent, size_t *ret_size);
 
 #endif
