@@ -1,6 +1,7 @@
 /* The table of rows, and the function of each row. */
 #include "worker/preflight/rows.h"
 
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 #include "worker/preflight/facts.h"
 #include "worker/preflight/thresholds.h"
@@ -400,13 +401,7 @@ enum row_outcome rows_outcome(const struct row_result *results, size_t count)
 
 const char *row_outcome_text(enum row_outcome outcome)
 {
-    switch (outcome) {
-    case ROW_PASSED:
-        return "passed";
-    case ROW_FAILED:
-        return "failed";
-    case ROW_UNKNOWN:
-        return "could not tell";
-    }
-    return "could not tell";
+    return preflight_outcome_name(outcome == ROW_PASSED   ? PREFLIGHT_PASSED
+                                  : outcome == ROW_FAILED ? PREFLIGHT_FAILED
+                                                          : PREFLIGHT_UNKNOWN);
 }
