@@ -3,6 +3,7 @@
 #include "worker/preflight/driver.h"
 
 #include "lib/clock.h"
+#include "lib/file.h"
 #include "worker/preflight/facts.h"
 #include "worker/preflight/gpus.h"
 
@@ -26,17 +27,6 @@ static void driver_leave_outputs(void)
         if (nowhere < 0 || dup2(nowhere, i) < 0)
             close(i);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* best effort: the parent has the deadline */
-}
-
-static void driver_write(int output, const struct facts *facts)
-{
-    const char *bytes = (const char *)facts;
-    for (size_t done = 0; done < sizeof *facts;) {
-        ssize_t size = write(output, bytes + done, sizeof *facts - done);
-        if (size <= 0)
-            return;
-        done += (size_t)size;
-    }
 }
 
 /* Reads the facts. Returns whether all of them came before `deadline_ms` of the steady clock. */
@@ -85,7 +75,8 @@ void driver_read(const char *nvml_path, int deadline_ms, struct facts *facts)
     if (child == 0) {
         driver_leave_outputs();
         gpus_find(nvml_path, &answer);
-        driver_write(pipe_ends[1], &answer);
+        /* The parent notices missing bytes. */
+        (void)file_write(pipe_ends[1], (const char *)&answer, sizeof answer);
         _exit(0);
     }
     close(pipe_ends[1]);

@@ -2,6 +2,7 @@
 #include "worker/preflight/host.h"
 
 #include "lib/clock.h"
+#include "worker/lines.h"
 #include "worker/preflight/facts.h"
 
 #include <errno.h>
@@ -16,11 +17,12 @@
 enum { HOST_RECORD_MAX = 8192, HOST_RECORDS_MAX = 200000 };
 
 /* Adds the XID of one record of /dev/kmsg, "priority,sequence,microseconds,...;message", if the
- * record has one. `now_us` is a time of the records' clock. */
-static void host_add_kernel_record(const char *record, unsigned long long now_us,
-                                   struct facts *facts)
+ * record has one. */
+static void host_add_kernel_record(void *context, const char *record, size_t size)
 {
-    unsigned long long record_us;
+    struct facts *facts = context;
+    unsigned long long now_us = (unsigned long long)clock_steady_ms() * 1000, record_us;
+    (void)size;
     const char *message = strchr(record, ';');
     const char *xid = message ? strstr(message, "NVRM: Xid (") : NULL;
     if (!xid || sscanf(record, "%*u,%*u,%llu", &record_us) != 1)
@@ -47,13 +49,11 @@ static void host_add_kernel_record(const char *record, unsigned long long now_us
 }
 
 /* Each read of the device gives one record. Each read of a file gives as many lines as fit. */
-static void host_read_records(int log, struct facts *facts)
+static void host_read_records(int log, struct lines *lines, struct facts *facts)
 {
-    char buffer[HOST_RECORD_MAX + 1];
-    size_t kept = 0;
-    unsigned long long now_us = (unsigned long long)clock_steady_ms() * 1000;
+    char buffer[HOST_RECORD_MAX];
     for (int i = 0; i < HOST_RECORDS_MAX; i++) {
-        ssize_t size = read(log, buffer + kept, HOST_RECORD_MAX - kept);
+        ssize_t size = read(log, buffer, sizeof buffer);
         if (size < 0 &&
             errno == EPIPE) /* records were overwritten; the next read gives later ones */
             continue;
@@ -61,30 +61,23 @@ static void host_read_records(int log, struct facts *facts)
             facts->is_kernel_log_read = false;
         if (size <= 0)
             return;
-        buffer[kept + (size_t)size] = '\0';
-        char *line = buffer;
-        for (char *end; (end = strchr(line, '\n')); line = end + 1) {
-            *end = '\0';
-            host_add_kernel_record(line, now_us, facts);
-        }
-        kept = strlen(line);
-        if (kept == HOST_RECORD_MAX)
-            kept = 0; /* no record is that long */
-        memmove(buffer, line, kept);
+        lines_feed(lines, buffer, (size_t)size, host_add_kernel_record, facts);
     }
 }
 
 void host_read_kernel_log(const char *path, struct facts *facts)
 {
+    struct lines lines = {.size_max = HOST_RECORD_MAX};
     int log = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     facts->is_kernel_log_read = log >= 0;
     if (log >= 0)
-        host_read_records(log, facts);
+        host_read_records(log, &lines, facts);
     if (!facts->is_kernel_log_read)
         (void)snprintf(facts->kernel_log_trouble, sizeof facts->kernel_log_trouble, "%.40s: %.50s",
                        path, strerror(errno));
     if (log >= 0)
         close(log);
+    lines_fini(&lines);
 }
 
 void host_read_scratch(const char *path, struct facts *facts)
