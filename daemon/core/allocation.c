@@ -8,53 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- Who wants an allocation ------------------------------------------------------------------ */
-
-int64_t run_patience(const struct run *run)
-{
-    return run->told_ms + 1000 * (int64_t)run->phase->stop_s + CANCEL_MARGIN_MS;
-}
-
-bool allocation_is_wanted_by_others(const struct run *run)
-{
-    const struct run *other;
-    for (size_t at = 0; (other = allocation_next_run(run->seat->allocation, &at));) {
-        if (other == run || other->state == RUN_ENDED)
-            continue;
-        bool saves =
-            other->has_begun && (!run->has_begun || run_patience(other) > run_patience(run));
-        if (other->wish == WISH_NONE || saves)
-            return true;
-    }
-    return false;
-}
-
-/* Whether a run waits for the allocation, and for no other candidate, or for any of the candidates.
- */
-static bool allocation_is_awaited(const struct allocation *allocation)
-{
-    const struct run *run;
-    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
-        if (run->state == RUN_SUBMITTING || seat_is_open(run))
-            return true;
-    return false;
-}
-
-/* Whether a run that is in the allocation, or may come to be in it, wants to go on. */
-static bool allocation_is_wanted(const struct allocation *allocation)
-{
-    const struct run *run;
-    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
-        if (run->state != RUN_ENDED && run->wish == WISH_NONE)
-            return true;
-    return false;
-}
-
-bool core_allocation_is_needed(const struct allocation *allocation)
-{
-    return !allocation->ended && allocation_is_awaited(allocation) &&
-           allocation_is_wanted(allocation);
-}
+/* --- Cancelling ------------------------------------------------------------------------------- */
 
 void allocation_cancel(struct decision *decision, struct run *run)
 {

@@ -98,8 +98,9 @@ struct core_event {
         enum cluster_job_state state;
         const char *reason, *nodes;
         bool is_final;
-        bool is_waiting; /* pending, and Slurm has delayed its begin, as after a requeue */
-        bool is_stuck;   /* pending, and held by Slurm: after a launch that failed */
+        bool is_completing; /* Slurm is still cleaning up after the job */
+        bool is_waiting;    /* pending, and Slurm has delayed its begin, as after a requeue */
+        bool is_stuck;      /* pending, and held by Slurm: after a launch that failed */
         unsigned restarts;
         unsigned limit_s;             /* the job's time limit; 0: unknown, or no limit */
         int64_t started_ms, ended_ms; /* by Slurm's clock; 0: unknown */
@@ -247,6 +248,13 @@ void core_decide(struct core *core, const struct core_event *event, struct core_
  * run needs the allocation, its job is not submitted: EV_LIMITED then ends the runs that wait for
  * it. */
 bool core_allocation_is_needed(const struct allocation *allocation);
+
+/* Most polls say nothing new about most jobs, and what is not news needs no event. Whether
+ * EV_JOB_SEEN could change anything. */
+bool core_job_is_news(const struct core_event *event);
+/* Whether EV_JOB_ABSENT could change anything. A job that has ended is missed if it came back, and
+ * was cancelled. */
+bool core_job_is_missed(const struct allocation *allocation);
 
 /* For a run that has not begun: the last run of its phase that has begun. That run may tell its
  * last checkpoint after its end, and this run must go on from there. NULL: no run has begun, or the

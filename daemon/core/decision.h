@@ -200,10 +200,6 @@ void allocation_pull_start(struct decision *decision, const struct run *run);
 void allocation_learn_id(struct decision *decision, const struct run *run);
 /* The run's lead has reported, so its allocation runs. */
 void allocation_reported(struct decision *decision, struct run *run);
-/* When a run that was told to stop has had its time to stop. */
-int64_t run_patience(const struct run *run);
-/* The run shall stop. Whether another run wants to go on in its allocation. */
-bool allocation_is_wanted_by_others(const struct run *run);
 /* Cancels the run's allocation. */
 void allocation_cancel(struct decision *decision, struct run *run);
 /* The run has not begun, and shall not: cancels its allocation. If other runs want the allocation,
@@ -216,6 +212,18 @@ void allocation_on_fact(struct decision *decision, const struct fact *fact);
 void allocation_settle(struct decision *decision, struct workflow *workflow);
 /* Whether a cancelled candidate, or a job that came back, still exists. */
 bool allocation_is_going(const struct workflow *workflow);
+
+/* --- need.c: questions ------------------------------------------------------------------------ */
+
+/* When a run that was told to stop has had its time to stop. */
+int64_t run_patience(const struct run *run);
+/* The run shall stop. Whether another run wants to go on in its allocation. */
+bool allocation_is_wanted_by_others(const struct run *run);
+/* Whether a run waits for the allocation, and for no other candidate, or for any of the candidates.
+ */
+bool allocation_is_awaited(const struct allocation *allocation);
+/* Whether a run that is in the allocation, or may come to be in it, wants to go on. */
+bool allocation_is_wanted(const struct allocation *allocation);
 
 /* --- seat.c ----------------------------------------------------------------------------------- */
 

@@ -14,5 +14,6 @@ daemon_core_libcore_a_SOURCES = \
 	daemon/core/fit.c \
 	daemon/core/run.c \
 	daemon/core/allocation.c \
+	daemon/core/need.c \
 	daemon/core/seat.c
 EXTRA_DIST += daemon/core/README.md

@@ -22,13 +22,14 @@ static unsigned limit_s(const struct cluster_job *seen)
     return minutes < UINT32_MAX / 60 ? 60 * minutes : 0;
 }
 
-static void post_seen(struct loop *loop, struct workflow *workflow, struct allocation *allocation,
-                      const struct cluster_job *seen)
+static struct core_event seen_event(struct workflow *workflow, struct allocation *allocation,
+                                    const struct cluster_job *seen)
 {
-    int64_t now = loop_now_ms() / 1000;
+    int64_t now_ms = loop_now_ms();
     bool has_started = seen->state != CLUSTER_JOB_PENDING && seen->start_time > 0;
-    struct core_event event = {
+    return (struct core_event){
         .kind = EV_JOB_SEEN,
+        .now_ms = now_ms,
         .workflow = workflow,
         .allocation = allocation,
         .slurm_id = seen->id,
@@ -36,14 +37,14 @@ static void post_seen(struct loop *loop, struct workflow *workflow, struct alloc
                  .reason = seen->reason,
                  .nodes = seen->nodes,
                  .is_final = cluster_job_is_final(seen),
-                 .is_waiting = cluster_job_is_waiting(seen, now),
+                 .is_completing = seen->completing,
+                 .is_waiting = cluster_job_is_waiting(seen, now_ms / 1000),
                  .is_stuck = cluster_job_is_stuck(seen),
                  .restarts = seen->restarts,
                  .limit_s = limit_s(seen),
                  .started_ms = has_started ? seen->start_time * 1000 : 0,
                  .ended_ms = cluster_job_is_final(seen) ? seen->end_time * 1000 : 0},
     };
-    loop_post(loop, &event);
 }
 
 /* Whether Slurm makes a requeued job wait. The core wants to end that wait. */
@@ -52,19 +53,7 @@ static bool is_put_off(const struct cluster_job *seen)
     return seen->restarts > 0 && cluster_job_is_waiting(seen, loop_now_ms() / 1000);
 }
 
-/* Most polls change nothing about most jobs. Such jobs need no event. */
-static bool is_news(const struct allocation *allocation, const struct cluster_job *seen)
-{
-    return allocation->absent_since_ms || cluster_job_is_final(seen) ||
-           cluster_job_is_stuck(seen) || is_put_off(seen) ||
-           allocation->restarts != seen->restarts ||
-           (limit_s(seen) && limit_s(seen) != allocation->time_s) ||
-           allocation->state != seen->state || !text_equal(allocation->reason, seen->reason) ||
-           !text_equal(allocation->nodes, seen->nodes);
-}
-
-/* Tells the core of every job that has not ended and that the poll has not seen. A job that has
- * ended is among them if it must still be cancelled. */
+/* Tells the core of the jobs that the poll has not seen. */
 static void post_absent(struct loop *loop, const struct map *seen)
 {
     const struct core *core = loop_core(loop);
@@ -72,11 +61,9 @@ static void post_absent(struct loop *loop, const struct map *seen)
         struct workflow *workflow = core_workflow_at(core, i);
         for (size_t j = 0; j < workflow->allocation_count; j++) {
             struct allocation *allocation = workflow->allocations[j];
-            bool is_back = allocation->ended && loop_effect(loop, FX_CANCEL_JOB, allocation->id);
             struct core_event event = {
                 .kind = EV_JOB_ABSENT, .workflow = workflow, .allocation = allocation};
-            if (allocation->slurm_id && (!allocation->ended || is_back) &&
-                !map_find(seen, allocation->id))
+            if (core_job_is_missed(allocation) && !map_find(seen, allocation->id))
                 loop_post(loop, &event);
         }
     }
@@ -94,17 +81,6 @@ static struct allocation *find_job(struct loop *loop, const struct cluster_job *
         loop_workflow(loop, workflow, ret_workflow, NULL) < 0)
         return allocation;
     return loop_job_by_token(loop, seen->token, ret_workflow);
-}
-
-static void take_seen(struct loop *loop, struct workflow *workflow, struct allocation *allocation,
-                      const struct cluster_job *seen)
-{
-    bool is_final = cluster_job_is_final(seen);
-    bool is_back = allocation->ended && !is_final && !seen->completing;
-    bool is_gone = allocation->ended && is_final && allocation->slurm_id == seen->id &&
-                   loop_effect(loop, FX_CANCEL_JOB, allocation->id);
-    if (is_back || is_gone || (!allocation->ended && is_news(allocation, seen)))
-        post_seen(loop, workflow, allocation, seen);
 }
 
 /* --- Polls ------------------------------------------------------------------------------------ */
@@ -161,7 +137,9 @@ static void take_jobs(struct launch *launch, const struct cluster_result *result
         if (map_find(&launch->begun, allocation->id))
             continue; /* Slurm answered before it was asked to begin the job: this tells nothing new
                        */
-        take_seen(loop, workflow, allocation, &result->jobs[i]);
+        struct core_event event = seen_event(workflow, allocation, &result->jobs[i]);
+        if (core_job_is_news(&event))
+            loop_post(loop, &event);
     }
     post_absent(loop, &seen);
     map_fini(&seen);
@@ -281,8 +259,11 @@ int lookup_answer(void *state, const struct core_effect *effect,
 {
     struct loop *loop = ((struct launch *)state)->loop;
     post_answer(loop, effect, result);
-    if (result->outcome == CLUSTER_DONE && result->job_count == 1)
-        post_seen(loop, effect->workflow, effect->allocation, &result->jobs[0]);
+    if (result->outcome == CLUSTER_DONE && result->job_count == 1) {
+        struct core_event event =
+            seen_event(effect->workflow, effect->allocation, &result->jobs[0]);
+        loop_post(loop, &event);
+    }
     return CARRIED_OUT;
 }
 

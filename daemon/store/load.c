@@ -197,7 +197,9 @@ static bool load_job(struct stmt *stmt, struct workflow *workflow)
     allocation->started_ms = stmt_int(stmt, "started");
     allocation->ended_ms = stmt_int(stmt, "ended");
     allocation->absent_since_ms = stmt_int(stmt, "absent_since");
-    allocation->is_closed = stmt_bool(stmt, "closed");
+    bool is_cancelled = stmt_bool(stmt, "cancelled");
+    allocation->is_closed = is_cancelled && !allocation->ended;
+    allocation->is_back = is_cancelled && allocation->ended;
     return allocation->seat && !damaged;
 }
 

@@ -80,26 +80,6 @@ static int64_t daemon_now_ms(const struct sim *sim)
 
 /* --- Commit ----------------------------------------------------------------------------------- */
 
-static void outbox_apply(struct sim *sim, const struct core_effect *effect)
-{
-    struct sim_daemon *daemon = &sim->daemon;
-    struct sim_outbox row = {effect->kind, core_effect_target(effect), effect->due_ms};
-    unsigned at = 0;
-    while (at < daemon->outbox_count &&
-           (daemon->outbox[at].kind != row.kind || daemon->outbox[at].target != row.target))
-        at++;
-    if (effect->is_done && at < daemon->outbox_count) {
-        daemon->outbox_count--;
-        memmove(&daemon->outbox[at], &daemon->outbox[at + 1],
-                (daemon->outbox_count - at) * sizeof *daemon->outbox);
-    } else if (!effect->is_done) {
-        if (at == daemon->outbox_count)
-            daemon->outbox_count++;
-        assert(daemon->outbox_count <= SIM_OUTBOX_MAX);
-        daemon->outbox[at] = row;
-    }
-}
-
 static void daemon_commit(struct sim *sim, const struct core_effects *effects)
 {
     for (size_t i = 0; i < effects->count; i++) {
@@ -109,7 +89,7 @@ static void daemon_commit(struct sim *sim, const struct core_effects *effects)
                     effect->from, effect->to, effect->message);
             check_history(sim, effect);
         } else if (core_effect_is_kept(effect->kind)) {
-            outbox_apply(sim, effect);
+            outbox_apply(&sim->daemon, effect);
         }
     }
     struct sim_record *record = &sim->record;
@@ -117,6 +97,7 @@ static void daemon_commit(struct sim *sim, const struct core_effects *effects)
     record->workflow = workflow_copy(daemon_workflow(sim));
     record->outbox_count = sim->daemon.outbox_count;
     memcpy(record->outbox, sim->daemon.outbox, record->outbox_count * sizeof *record->outbox);
+    record_derive(record);
     check_remedies(sim, record->workflow);
     check_seats(sim, record->workflow);
     check_matrix(sim, record->workflow);
@@ -364,42 +345,40 @@ static void daemon_drain(struct sim *sim)
     }
 }
 
-static void daemon_post_seen(struct sim *sim, uint64_t allocation, const struct sim_job *job)
+/* Posts what the controller says of the job, if the core has a use for that. */
+static void daemon_post_seen(struct sim *sim, struct allocation *allocation,
+                             const struct sim_job *job)
 {
-    daemon_post(sim,
-                (struct sim_event){
-                    .event = {.kind = EV_JOB_SEEN,
-                              .slurm_id = job->id,
-                              .seen = {.state = job->shown,
-                                       .is_final = job->state == SIM_OVER,
-                                       .is_waiting = job->state == SIM_PENDING && job->was_requeued,
-                                       .restarts = job->restarts,
-                                       .started_ms = world_ms(job->started)}},
-                    .phase = -1,
-                    .job = allocation,
-                });
+    struct core_event event = {
+        .kind = EV_JOB_SEEN,
+        .now_ms = daemon_now_ms(sim),
+        .allocation = allocation,
+        .slurm_id = job->id,
+        .seen = {.state = job->shown,
+                 .is_final = job->state == SIM_OVER,
+                 .is_waiting = job->state == SIM_PENDING && job->was_requeued,
+                 .restarts = job->restarts,
+                 .started_ms = world_ms(job->started)}};
+    if (!core_job_is_news(&event))
+        return;
+    event.allocation = NULL;
+    daemon_post(sim, (struct sim_event){.event = event, .phase = -1, .job = allocation->id});
 }
 
 /* As launch/answers.c does. A second job with the token changes nothing, until the first one is
  * over. */
-static void daemon_look_at(struct sim *sim, const struct allocation *allocation, bool is_empty)
+static void daemon_look_at(struct sim *sim, struct allocation *allocation, bool is_empty)
 {
     bool is_there = false;
     for (unsigned i = sim->job_count; !is_empty && i-- > 0;) {
         const struct sim_job *job = &sim->jobs[i];
-        bool is_same = job->id == allocation->slurm_id;
         if (!job->is_known || !text_equal(job->token, allocation->token) ||
-            (allocation->slurm_id && !is_same && !allocation->ended))
+            (allocation->slurm_id != job->id && !allocation->ended))
             continue;
-        bool is_news =
-            !allocation->ended || job->state != SIM_OVER || (allocation->is_back && is_same);
-        if (is_news)
-            daemon_post_seen(sim, allocation->id, job);
+        daemon_post_seen(sim, allocation, job);
         is_there = true;
-        if (!allocation->ended)
-            break;
     }
-    if (!is_there && (!allocation->ended || allocation->is_back))
+    if (!is_there && core_job_is_missed(allocation))
         daemon_post(sim, (struct sim_event){
                              .event = {.kind = EV_JOB_ABSENT}, .phase = -1, .job = allocation->id});
 }

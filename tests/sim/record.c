@@ -85,8 +85,7 @@ struct workflow *workflow_copy(const struct workflow *from)
         allocation->tries = 0; /* these are not stored */
         allocation->is_asked = false;
         allocation->absent_seen_ms = 0;
-        allocation->is_closed = false;
-        allocation->is_back = false;
+        allocation->end_seen_ms = 0;
     }
     for (size_t i = 0; i < from->seat_count; i++)
         seat_copy(copy, from, from->seats[i]);
@@ -96,12 +95,59 @@ struct workflow *workflow_copy(const struct workflow *from)
         *added = *run;
         added->phase = &copy->phases[run->phase->index];
         added->resume_path = string_copy(run->resume_path);
+        added->requeues = false; /* these are not stored */
+        added->idle_ms = 0;
         for (size_t j = 0; j < from->seat_count; j++)
             if (from->seats[j] == run->seat)
                 added->seat = copy->seats[j];
     }
     return copy;
 }
+
+/* --- The outbox ------------------------------------------------------------------------------- */
+
+struct sim_outbox *outbox_find(struct sim_outbox *rows, unsigned count, enum core_effect_kind kind,
+                               uint64_t target)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (rows[i].kind == kind && rows[i].target == target)
+            return &rows[i];
+    return NULL;
+}
+
+void outbox_apply(struct sim_daemon *daemon, const struct core_effect *effect)
+{
+    struct sim_outbox row = {effect->kind, core_effect_target(effect), effect->due_ms};
+    struct sim_outbox *there =
+        outbox_find(daemon->outbox, daemon->outbox_count, row.kind, row.target);
+    if (effect->is_done && there) {
+        const struct sim_outbox *end = &daemon->outbox[daemon->outbox_count--];
+        memmove(there, there + 1, (size_t)(end - there - 1) * sizeof *there);
+    } else if (!effect->is_done) {
+        assert(there || daemon->outbox_count < SIM_OUTBOX_MAX);
+        *(there ? there : &daemon->outbox[daemon->outbox_count++]) = row;
+    }
+}
+
+static bool record_has(struct sim_record *record, enum core_effect_kind kind, uint64_t target)
+{
+    return outbox_find(record->outbox, record->outbox_count, kind, target);
+}
+
+void record_derive(struct sim_record *record)
+{
+    const struct workflow *workflow = record->workflow;
+    for (size_t i = 0; i < workflow->allocation_count; i++) {
+        struct allocation *allocation = workflow->allocations[i];
+        bool is_cancelled = record_has(record, FX_CANCEL_JOB, allocation->id);
+        allocation->is_closed = is_cancelled && !allocation->ended;
+        allocation->is_back = is_cancelled && allocation->ended;
+    }
+    for (size_t i = 0; i < workflow->run_count; i++)
+        workflow->runs[i]->is_let_go = record_has(record, FX_TELL_END, workflow->runs[i]->id);
+}
+
+/* --- Remedies --------------------------------------------------------------------------------- */
 
 struct workflow *remedy_revision(struct sim *sim, const struct workflow *workflow, unsigned phase)
 {

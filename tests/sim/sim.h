@@ -248,6 +248,12 @@ struct core_event ended_event(const struct sim_folder *folder);
 
 /* record.c: the caller frees the copy with workflow_free(). */
 struct workflow *workflow_copy(const struct workflow *from);
+/* Returns the row, or NULL. */
+struct sim_outbox *outbox_find(struct sim_outbox *rows, unsigned count, enum core_effect_kind kind,
+                               uint64_t target);
+void outbox_apply(struct sim_daemon *daemon, const struct core_effect *effect);
+/* Derives from the outbox what store/load.c derives from it. */
+void record_derive(struct sim_record *record);
 /* Returns the workflow after a remedy, sometimes for another number of nodes. NULL: the remedy is
  * impossible. */
 struct workflow *remedy_revision(struct sim *sim, const struct workflow *workflow, unsigned phase);

@@ -85,12 +85,12 @@ static void fill(struct record *record, struct workflow *workflow)
     record_add_remedy(record, run->id);
     struct core_effect tell_end = {.kind = FX_TELL_END, workflow, phase, run, allocation};
     record_apply(record, &tell_end);
+    struct core_effect end_again = {.kind = FX_CANCEL_JOB, workflow, phase, run, allocation};
+    record_apply(record, &end_again);
+    allocation->is_back = true;                                 /* as in the outbox */
     struct run *newest = record_add_run(record, phase, 32, 42); /* it has hardly any values */
-    struct core_effect cancel = {.kind = FX_CANCEL_JOB,
-                                 .workflow = workflow,
-                                 .phase = phase,
-                                 .run = newest,
-                                 .allocation = newest->seat->allocation};
+    struct core_effect cancel = {
+        .kind = FX_CANCEL_JOB, workflow, phase, newest, newest->seat->allocation};
     record_apply(record, &cancel);
     newest->seat->allocation->is_closed = true; /* as in the outbox */
     record_apply(record, &(struct core_effect){.kind = FX_SAVE_WORKFLOW, .workflow = workflow});

@@ -1,0 +1,79 @@
+/* Who needs an allocation, and which answers of a poll about it are news. This file asks questions
+ * only and changes nothing. */
+#include "daemon/core/decision.h"
+
+#include "lib/text.h"
+
+/* --- Who wants an allocation ------------------------------------------------------------------ */
+
+int64_t run_patience(const struct run *run)
+{
+    return run->told_ms + 1000 * (int64_t)run->phase->stop_s + CANCEL_MARGIN_MS;
+}
+
+bool allocation_is_wanted_by_others(const struct run *run)
+{
+    const struct run *other;
+    for (size_t at = 0; (other = allocation_next_run(run->seat->allocation, &at));) {
+        if (other == run || other->state == RUN_ENDED)
+            continue;
+        bool saves =
+            other->has_begun && (!run->has_begun || run_patience(other) > run_patience(run));
+        if (other->wish == WISH_NONE || saves)
+            return true;
+    }
+    return false;
+}
+
+bool allocation_is_awaited(const struct allocation *allocation)
+{
+    const struct run *run;
+    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
+        if (run->state == RUN_SUBMITTING || seat_is_open(run))
+            return true;
+    return false;
+}
+
+bool allocation_is_wanted(const struct allocation *allocation)
+{
+    const struct run *run;
+    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
+        if (run->state != RUN_ENDED && run->wish == WISH_NONE)
+            return true;
+    return false;
+}
+
+bool core_allocation_is_needed(const struct allocation *allocation)
+{
+    return !allocation->ended && allocation_is_awaited(allocation) &&
+           allocation_is_wanted(allocation);
+}
+
+/* --- Polls ------------------------------------------------------------------------------------ */
+
+/* Whether Slurm tells of the job what is not noted yet. */
+static bool allocation_differs(const struct core_event *event)
+{
+    const struct allocation *allocation = event->allocation;
+    const char *reason = event->seen.reason ? event->seen.reason : "";
+    const char *nodes = event->seen.nodes ? event->seen.nodes : "";
+    bool has_limit = event->seen.limit_s && event->seen.limit_s != allocation->time_s;
+    return allocation->absent_since_ms || allocation->state != event->seen.state || has_limit ||
+           allocation->restarts != event->seen.restarts ||
+           !text_equal(allocation->reason, reason) || !text_equal(allocation->nodes, nodes);
+}
+
+bool core_job_is_news(const struct core_event *event)
+{
+    const struct allocation *allocation = event->allocation;
+    bool is_put_off = event->seen.is_waiting && event->seen.restarts > 0;
+    if (allocation->ended)
+        return event->seen.is_final ? allocation->is_back && allocation->slurm_id == event->slurm_id
+                                    : !event->seen.is_completing;
+    return event->seen.is_final || event->seen.is_stuck || is_put_off || allocation_differs(event);
+}
+
+bool core_job_is_missed(const struct allocation *allocation)
+{
+    return allocation->slurm_id && (!allocation->ended || allocation->is_back);
+}
