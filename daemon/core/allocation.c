@@ -16,7 +16,16 @@ void allocation_cancel(struct decision *decision, struct run *run)
     if (allocation->ended)
         return;
     allocation->is_closed = true;
+    allocation->closed_ms = decision->now_ms;
     (void)decision_do(decision, FX_CANCEL_JOB, run);
+}
+
+/* Cancels the allocation for no run in particular. */
+static void allocation_close(struct decision *decision, struct allocation *allocation)
+{
+    allocation->is_closed = true;
+    allocation->closed_ms = decision->now_ms;
+    (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);
 }
 
 void allocation_withdraw(struct decision *decision, struct run *run)
@@ -281,8 +290,7 @@ static void allocation_end(struct decision *decision, struct allocation *allocat
 static void allocation_on_stuck(struct decision *decision, struct allocation *allocation)
 {
     const struct run *run = allocation_run(allocation);
-    allocation->is_closed = true;
-    (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);
+    allocation_close(decision, allocation);
     if (!seat_is_open(run) || !seat_left(run->seat))
         decision_tell_job(decision, FACT_JOB_STUCK, allocation);
 }
@@ -341,6 +349,16 @@ static bool allocation_note_times(struct decision *decision, struct allocation *
     return is_news;
 }
 
+/* A controller that was killed forgets that it has cancelled the job. */
+static void allocation_cancel_again(struct decision *decision, struct allocation *allocation)
+{
+    if (!allocation_outlives_cancel(decision->event, decision->now_ms))
+        return;
+    if (allocation->closed_ms) /* otherwise the loop repeats the cancellation, as it has started */
+        (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);
+    allocation->closed_ms = decision->now_ms;
+}
+
 static void allocation_on_seen(struct decision *decision, struct allocation *allocation)
 {
     const struct core_event *event = decision->event;
@@ -362,12 +380,13 @@ static void allocation_on_seen(struct decision *decision, struct allocation *all
             decision_save_job(decision, allocation);
         }
     }
-    if (event->seen.state != CLUSTER_JOB_RUNNING) {
+    if (event->seen.state == CLUSTER_JOB_RUNNING) {
+        decision_done_job(decision, FX_BEGIN_JOB, allocation);
+        decision_tell_job(decision, FACT_JOB_RUNS, allocation);
+    } else {
         allocation_on_pending(decision, allocation);
-        return;
     }
-    decision_done_job(decision, FX_BEGIN_JOB, allocation);
-    decision_tell_job(decision, FACT_JOB_RUNS, allocation);
+    allocation_cancel_again(decision, allocation);
 }
 
 static void allocation_on_absent(struct decision *decision, struct allocation *allocation)
@@ -505,8 +524,7 @@ static void candidate_settle(struct decision *decision, struct allocation *candi
     if (!seat_is_done_with(run, candidate))
         return;
     if (candidate->slurm_id && !candidate->is_closed) {
-        candidate->is_closed = true;
-        (void)decision_do_job(decision, FX_CANCEL_JOB, candidate);
+        allocation_close(decision, candidate);
     } else if (!candidate->slurm_id && !candidate->is_asked && !seat_is_open(run)) {
         candidate->ended = true; /* no run waits for it */
         decision_save_job(decision, candidate);
@@ -523,8 +541,7 @@ static void waiting_settle(struct decision *decision, struct allocation *allocat
         allocation->state != CLUSTER_JOB_PENDING ||
         allocation_run(allocation)->state != RUN_ENDED || !allocation_is_left(allocation))
         return;
-    allocation->is_closed = true;
-    (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);
+    allocation_close(decision, allocation);
 }
 
 void allocation_settle(struct decision *decision, struct workflow *workflow)

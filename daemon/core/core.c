@@ -168,7 +168,8 @@ static void core_move_allocation(struct decision *decision, struct allocation *a
 {
     int64_t *const times_ms[] = {&allocation->submitted_ms,   &allocation->started_ms,
                                  &allocation->ended_ms,       &allocation->absent_since_ms,
-                                 &allocation->absent_seen_ms, &allocation->end_seen_ms};
+                                 &allocation->absent_seen_ms, &allocation->end_seen_ms,
+                                 &allocation->closed_ms};
     if (core_move_times(decision, times_ms, sizeof times_ms / sizeof *times_ms))
         decision_save_job(decision, allocation);
 }

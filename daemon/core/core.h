@@ -8,8 +8,9 @@
  * from the outbox. When the daemon starts, the loop loads the live workflows and carries the outbox
  * out once more: every effect is idempotent. (A submission in the outbox may have happened, so it
  * begins with a look-up of its token.) CANCEL_JOB and the TELL_ effects stay until what they want
- * has happened. The loop carries CANCEL_JOB out again whenever Slurm could not be reached. Each
- * request of the lead is answered from the TELL_ effects (daemon/ingest/lead.c). */
+ * has happened. The loop carries CANCEL_JOB out again whenever Slurm could not be reached, and the
+ * core asks for it again while Slurm has the job as before. Each request of the lead is answered
+ * from the TELL_ effects (daemon/ingest/lead.c). */
 #ifndef PHASED_DAEMON_CORE_CORE_H
 #define PHASED_DAEMON_CORE_CORE_H
 

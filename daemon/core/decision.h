@@ -72,6 +72,7 @@ enum {
     ABSENCE_MS = 300 * 1000, /* how long a job must be absent without a break before it is lost */
     ABSENCE_GAP_MS = 90 * 1000,   /* between two looks; after a longer gap absence begins anew */
     CANCEL_MARGIN_MS = 30 * 1000, /* after its time to stop, before a job is cancelled */
+    CANCEL_AGAIN_MS = 10 * 1000,  /* from a cancellation to the next, if Slurm has forgotten it */
     LEAVE_MS = 120 * 1000,        /* for a lead to leave after its last run and the linger */
     FAILURE_FIRST_MS = 10 * 1000, /* from a failed run to the next submission; doubles each time */
     FAILURE_LAST_MS = 300 * 1000, /* the longest such pause */
@@ -224,6 +225,8 @@ bool allocation_is_wanted_by_others(const struct run *run);
 bool allocation_is_awaited(const struct allocation *allocation);
 /* Whether a run that is in the allocation, or may come to be in it, wants to go on. */
 bool allocation_is_wanted(const struct allocation *allocation);
+/* Whether the event tells that the job waits or runs although it was cancelled some time ago. */
+bool allocation_outlives_cancel(const struct core_event *event, int64_t now_ms);
 
 /* --- seat.c ----------------------------------------------------------------------------------- */
 

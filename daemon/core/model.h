@@ -52,6 +52,7 @@ struct allocation {
     int64_t absent_seen_ms; /* when the job was last found absent */
     int64_t end_seen_ms;    /* when Slurm told that the job is over */
     bool is_closed;         /* its cancellation was asked for: no seat joins it any more */
+    int64_t closed_ms;      /* when its cancellation was last asked for */
     bool is_back;           /* it has ended, and Slurm has the job again */
 };
 

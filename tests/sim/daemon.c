@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DUE_LAST_MS = 300 * 1000 }; /* the same as in daemon/loop */
+enum {
+    DUE_LAST_MS = 300 * 1000, /* the same as in daemon/loop */
+    CANCEL_RETRY_MS = 5000,   /* the same as in daemon/launch */
+};
 
 static void daemon_token(void *context, char ret_token[TOKEN_LENGTH + 1])
 {
@@ -209,6 +212,18 @@ static void carry_next(struct sim *sim, const struct run *run)
         carry_read_outcome(sim, run);
 }
 
+/* As launch/answers.c does. Polls show what happened. */
+static void carry_cancel(struct sim *sim, const struct allocation *allocation)
+{
+    struct sim_daemon *daemon = &sim->daemon;
+    if (slurm_cancel(sim, allocation->slurm_id, allocation->token) == SIM_DONE)
+        return;
+    struct sim_outbox *row =
+        outbox_find(daemon->outbox, daemon->outbox_count, FX_CANCEL_JOB, allocation->id);
+    if (row)
+        row->due_ms = daemon_now_ms(sim) + CANCEL_RETRY_MS;
+}
+
 void daemon_carry(struct sim *sim, const struct sim_outbox *row)
 {
     const struct workflow *workflow = daemon_workflow(sim);
@@ -224,8 +239,7 @@ void daemon_carry(struct sim *sim, const struct sim_outbox *row)
         carry_lookup(sim, allocation);
         break;
     case FX_CANCEL_JOB:
-        (void)slurm_cancel(sim, allocation->slurm_id,
-                           allocation->token); /* polls show what happened */
+        carry_cancel(sim, allocation);
         break;
     case FX_READ_OUTCOME:
         carry_read_outcome(sim, run);
@@ -450,7 +464,7 @@ void daemon_start(struct sim *sim)
     daemon_carry_all(sim, rows, count);
 }
 
-/* Repeats effects of the outbox that are due, or whose answer was lost. */
+/* Repeats effects of the outbox that are due. */
 static void daemon_repeat(struct sim *sim)
 {
     struct sim_daemon *daemon = &sim->daemon;
@@ -459,10 +473,10 @@ static void daemon_repeat(struct sim *sim)
     for (unsigned i = 0; i < daemon->outbox_count; i++) {
         struct sim_outbox *row = &daemon->outbox[i];
         bool is_due = row->due_ms && row->due_ms <= daemon_now_ms(sim);
-        if (is_due || (row->kind == FX_CANCEL_JOB && sim->now % 10 == 0))
-            rows[count++] = *row;
-        if (is_due)
-            row->due_ms = 0; /* in progress */
+        if (!is_due)
+            continue;
+        rows[count++] = *row;
+        row->due_ms = 0; /* in progress */
     }
     daemon_carry_all(sim, rows, count);
 }

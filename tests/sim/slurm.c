@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { SAVE_S = 5, PURGE_S = 300, GRACE_S = 5, REQUEUE_S = 121, UNWANTED_S = 300 };
+enum { SAVE_S = 5, PURGE_S = 300, GRACE_S = 5, REQUEUE_S = 121, UNWANTED_S = 300, LOOK_S = 10 };
 
 bool slurm_answers(struct sim *sim)
 {
@@ -106,6 +106,7 @@ static void job_end(struct sim *sim, struct sim_job *job, enum cluster_job_state
     job->shown = shown;
     job->ended = sim->now;
     job->leads = NULL;
+    job->unwanted_s = 0;
     sim_say(sim, "slurm: job %u %s", job->id, cluster_job_state_name(shown));
 }
 
@@ -128,6 +129,7 @@ enum sim_answer slurm_cancel(struct sim *sim, uint32_t id, const char *token)
     if (!job || job->state == SIM_OVER)
         return SIM_ABSENT;
     check_cancel(sim, job);
+    job->was_pending = job->state == SIM_PENDING;
     job_end(sim, job, CLUSTER_JOB_CANCELLED);
     return SIM_DONE;
 }
@@ -169,14 +171,27 @@ void slurm_job_done(struct sim *sim, struct sim_job *job)
     job_end(sim, job, CLUSTER_JOB_COMPLETED);
 }
 
-/* kill -9 of the controller: it forgets the newest jobs, and gives their ids out again. Running
- * jobs continue. */
+/* The controller had cancelled the pending job just before, and has the job as before that. */
+static void job_forget_cancel(struct sim *sim, struct sim_job *job)
+{
+    job->came_back = true;
+    job->state = SIM_PENDING;
+    job->shown = CLUSTER_JOB_PENDING;
+    job->starts = sim->now + 1 + sim_below(sim, sim_chance(sim, 2) ? 10 : 4000);
+    sim_say(sim, "slurm: the cancellation of job %u is forgotten", job->id);
+}
+
+/* kill -9 of the controller: it forgets its newest jobs and cancellations, and gives the ids of
+ * these jobs out again. Running jobs continue. */
 static void controller_crash(struct sim *sim)
 {
     sim->controller_up_at = sim->now + 1 + sim_below(sim, sim_chance(sim, 4) ? 4000 : 60);
     uint32_t lowest = sim->next_job_id;
     for (unsigned i = 0; i < sim->job_count; i++) {
         struct sim_job *job = &sim->jobs[i];
+        if (job->is_known && job->was_pending && job->shown == CLUSTER_JOB_CANCELLED &&
+            job->ended >= sim->now - SAVE_S)
+            job_forget_cancel(sim, job);
         if (!job->is_known || job->submitted < sim->now - SAVE_S || job->state != SIM_PENDING)
             continue;
         job->is_known = false;
@@ -210,18 +225,34 @@ static void controller_roll_back(struct sim *sim)
     }
 }
 
-/* Checks a job that came back after the daemon had believed that it was over, or a job with the
- * token of such a job. */
+/* Whether no run needs the pending job any more. The run after a requeue is not there yet as long
+ * as the run before may still be followed. */
+static bool job_is_needless(const struct allocation *allocation)
+{
+    const struct run *run;
+    bool is_idle = true;
+    for (size_t at = 0; (run = allocation_next_run(allocation, &at));) {
+        if (run->state != RUN_ENDED && run->wish == WISH_NONE)
+            return false;
+        is_idle = is_idle && run->state == RUN_ENDED;
+    }
+    return !is_idle || allocation_is_left(allocation);
+}
+
+/* No job stays that the daemon believes to be over, and no pending job that no run needs. */
 static void check_unwanted(struct sim *sim, struct sim_job *job)
 {
     const struct workflow *record = daemon_record(sim);
-    bool is_over = false;
-    for (size_t i = 0; i < record->allocation_count; i++)
-        if (text_equal(record->allocations[i]->token, job->token))
-            is_over = record->allocations[i]->ended;
-    bool is_seen =
-        is_over && job->state != SIM_OVER && sim->daemon.core && sim->now >= sim->controller_up_at;
-    job->unwanted_s = is_seen ? job->unwanted_s + 1 : 0;
+    bool is_unwanted = false;
+    for (size_t i = 0; i < record->allocation_count; i++) {
+        const struct allocation *allocation = record->allocations[i];
+        if (text_equal(allocation->token, job->token))
+            is_unwanted =
+                allocation->ended || (job->state == SIM_PENDING && job_is_needless(allocation));
+    }
+    bool is_seen = is_unwanted && job->state != SIM_OVER && sim->daemon.core &&
+                   sim->now >= sim->controller_up_at;
+    job->unwanted_s = is_seen ? job->unwanted_s + LOOK_S : 0;
     if (job->unwanted_s > UNWANTED_S)
         sim_breach(sim, "job %u is not wanted, and is not cancelled", job->id);
 }
@@ -274,7 +305,7 @@ void slurm_tick(struct sim *sim)
         job_tick(sim, job);
         if (job->state == SIM_RUNNING)
             script_tick(sim, job);
-        if (job->came_back || job->has_twin)
+        if (job->state != SIM_OVER && sim->now % LOOK_S == 0)
             check_unwanted(sim, job);
         if (job->is_known && job->state == SIM_OVER && sim->now > job->ended + PURGE_S)
             job->is_known = false;

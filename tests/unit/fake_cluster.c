@@ -262,6 +262,11 @@ static int fake_change(struct cluster *cluster, uint64_t target, enum cluster_ki
         free(line);
         return 0;
     }
+    if (!begins && fake_mode_is(fake, "forget")) {
+        fake_append(fake, "cancelled", line);
+        free(line);
+        return 0;
+    }
     char *text = begins ? text_format("%lld\n", (long long)begin) : text_format("cancelled\n");
     char *path =
         text_format("%s/%s.%u", fake->folder, begins ? "eligible" : "state", (unsigned)job_id);

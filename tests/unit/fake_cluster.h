@@ -14,7 +14,7 @@
  *   name          the name of the cluster; without the file: fake
  *   mode          its behaviour: up (the default), down (no answers), lose (submissions are carried
  *                 out, but their answers are lost), limited, refuse, few (jobs that exclude nodes
- *                 are refused) */
+ *                 are refused), forget (cancellations are accepted, and change nothing) */
 #ifndef PHASED_TESTS_FAKE_CLUSTER_H
 #define PHASED_TESTS_FAKE_CLUSTER_H
 

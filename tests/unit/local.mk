@@ -497,6 +497,10 @@ UNIT_TESTS += tests/unit/test_core_back
 tests_unit_test_core_back_SOURCES = tests/unit/test_core_back.c $(CORE_WORLD)
 tests_unit_test_core_back_LDADD = $(CORE_LDADD)
 
+UNIT_TESTS += tests/unit/test_core_polls
+tests_unit_test_core_polls_SOURCES = tests/unit/test_core_polls.c $(CORE_WORLD)
+tests_unit_test_core_polls_LDADD = $(CORE_LDADD)
+
 UNIT_TESTS += tests/unit/test_core_clock
 tests_unit_test_core_clock_SOURCES = tests/unit/test_core_clock.c $(CORE_WORLD)
 tests_unit_test_core_clock_LDADD = $(CORE_LDADD)

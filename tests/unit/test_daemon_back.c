@@ -58,6 +58,19 @@ static void a_job_of_a_workflow_that_is_over_is_cancelled(void **state)
     assert_int_equal(await_warnings(world, "job 101 was over, and Slurm has it again"), 1);
 }
 
+static void a_cancellation_that_slurm_has_forgotten_is_repeated(void **state)
+{
+    struct world *world = *state;
+    submit(world);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    world_slurm_write(world, "mode", "forget");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL));
+    world_await_lines(world, "cancelled", 1);
+    world_slurm_write(world, "mode", "up");
+    world_await_lines(world, "cancelled", 2);
+    world_await(world, "/v1/workflows/1", "state", "cancelled");
+}
+
 /* Slurm showed the end of the job, and there is no outcome. */
 static void lose_the_run(struct world *world)
 {
@@ -411,6 +424,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_job_of_a_workflow_that_is_over_is_cancelled),
+        TEST(a_cancellation_that_slurm_has_forgotten_is_repeated),
         TEST(a_report_after_the_run_was_lost_is_a_warning),
         TEST(the_next_run_resumes_from_a_checkpoint_saved_after_the_end),
         TEST(what_was_saved_before_a_guard_failed_is_found),

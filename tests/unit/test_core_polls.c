@@ -1,0 +1,69 @@
+/* What the polls of Slurm say of jobs: which answers are news, and what a controller has forgotten.
+ */
+#include "tests/unit/core_world.h"
+#include "tests/unit/unit.h"
+
+/* What Slurm says of the newest job of the phase. */
+static struct core_event world_answer(const struct world *world, enum cluster_job_state state)
+{
+    const struct run *run = world->workflow->phases[0].run;
+    struct core_event event = {
+        .kind = EV_JOB_SEEN, .now_ms = world->now_ms, .allocation = run->seat->allocation};
+    event.seen.state = state;
+    return event;
+}
+
+/* A controller that is killed forgets what it did in its last seconds. */
+static void a_cancellation_that_slurm_has_forgotten_is_repeated(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_event(world, EV_SUBMITTED, "validate");
+    (void)world_trace(world);
+    world_command(world, "validate", COMMAND_CANCEL);
+    world_step(world, world_answer(world, CLUSTER_JOB_PENDING));
+    assert_string_equal(world_trace(world), "cancel-job validate#1\n");
+    for (int i = 0; i < 2; i++) {
+        world->now_ms += 9999;
+        struct core_event answer = world_answer(world, CLUSTER_JOB_PENDING);
+        assert_false(core_job_is_news(&answer)); /* Slurm may not have cancelled it yet */
+        world_step(world, answer);
+        assert_string_equal(world_trace(world), "");
+        world->now_ms += 1;
+        answer = world_answer(world, CLUSTER_JOB_PENDING);
+        assert_true(core_job_is_news(&answer));
+        world_step(world, answer);
+        assert_string_equal(world_trace(world), "cancel-job validate#1\n");
+    }
+    world->now_ms += 10000;
+    struct core_event ends = world_answer(world, CLUSTER_JOB_CANCELLED);
+    ends.seen.is_completing = true;
+    world_step(world, ends);
+    assert_string_equal(world_trace(world), "");
+}
+
+/* A new daemon carries out all that the outbox holds. */
+static void a_cancellation_from_the_outbox_gets_its_time_too(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_event(world, EV_SUBMITTED, "validate");
+    struct allocation *allocation = world_phase(world, "validate")->run->seat->allocation;
+    world_command(world, "validate", COMMAND_CANCEL);
+    (void)world_trace(world);
+    allocation->closed_ms = 0; /* as after a start */
+    world_step(world, world_answer(world, CLUSTER_JOB_PENDING));
+    assert_string_equal(world_trace(world), "");
+    world->now_ms += 10000;
+    world_step(world, world_answer(world, CLUSTER_JOB_PENDING));
+    assert_string_equal(world_trace(world), "cancel-job validate#1\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(a_cancellation_that_slurm_has_forgotten_is_repeated),
+        WORLD_TEST(a_cancellation_from_the_outbox_gets_its_time_too),
+    };
+    return cmocka_run_group_tests_name("core polls", tests, NULL, NULL);
+}
