@@ -77,10 +77,12 @@ bool core_job_is_news(const struct core_event *event)
 {
     const struct allocation *allocation = event->allocation;
     bool is_put_off = event->seen.is_waiting && event->seen.restarts > 0;
+    /* What that means may change until the next poll: allocation_on_seen() looks at the runs. */
+    bool is_unstarted = event->seen.state == CLUSTER_JOB_PENDING && allocation->started_ms;
     if (allocation->ended)
         return event->seen.is_final ? allocation->is_back && allocation->slurm_id == event->slurm_id
                                     : !event->seen.is_completing;
-    return event->seen.is_final || event->seen.is_stuck || is_put_off ||
+    return event->seen.is_final || event->seen.is_stuck || is_put_off || is_unstarted ||
            allocation_differs(event) || allocation_outlives_cancel(event, event->now_ms);
 }
 

@@ -500,6 +500,8 @@ static void script_look(struct sim *sim, struct sim_job *job)
 void script_tick(struct sim *sim, struct sim_job *job)
 {
     bool is_over = true;
+    if (job->shown == CLUSTER_JOB_PENDING) /* the controller has forgotten the start */
+        script_term(sim, job, OUTCOME_PREEMPTED);
     if (sim_chance(sim, 2) && !job->wants_requeue)
         script_look(sim, job);
     for (struct sim_lead *lead = job->leads; lead; lead = lead->next)

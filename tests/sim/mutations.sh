@@ -50,6 +50,7 @@ what an earlier rung has left is lost by a retry|command.c| \&\& phase->run->run
 a matrix that is judged again does not decide|command.c|    if (is_own)|    if (!phase->members)
 a job that came back is left alone|allocation.c|    (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);\n}\n\n/* --- The table|}\n\n/* --- The table
 a cancellation that Slurm has forgotten is not repeated|allocation.c|    allocation_cancel_again(decision, allocation);\n}|    (void)allocation_cancel_again;\n}
+a job that waits is not looked at again when its run has ended|need.c|is_put_off \|\| is_unstarted|is_put_off
 a job that came back is cancelled though its run goes on|allocation.c|    if (!allocation_is_idle(allocation)) {\n        allocation_revive|    if (0) {\n        allocation_revive
 a run that ends without a word of its worker gets no tombstone|run.c|        (void)decision_do(decision, FX_SEAL, run); /* at once */|        (void)0;
 a clock that is set moves no deadlines|core.c|        if (workflow_is_final(workflow))\n            continue;\n        for (size_t j = 0; j < workflow->allocation_count; j++)\n            if (allocation_is_moved|        if (true)\n            continue;\n        for (size_t j = 0; j < workflow->allocation_count; j++)\n            if (allocation_is_moved

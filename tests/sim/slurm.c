@@ -134,24 +134,31 @@ enum sim_answer slurm_cancel(struct sim *sim, uint32_t id, const char *token)
     return SIM_DONE;
 }
 
-/* Makes the job pending again, with the same id, and not before two minutes have passed. */
-static void job_requeue(struct sim *sim, struct sim_job *job)
+/* Makes the job pending again, with the same id. */
+static void job_wait_again(struct sim *sim, struct sim_job *job)
 {
     job->state = SIM_PENDING;
     job->shown = CLUSTER_JOB_PENDING;
     job->leads = NULL;
-    job->wants_requeue = false;
+    job->wants_requeue = job->was_warned = false;
+    job->term_at = job->kill_at = 0;
+    job->starts = sim->now + 1 + sim_below(sim, sim_chance(sim, 2) ? 10 : 600);
+    sim_say(sim, "slurm: job %u waits again", job->id);
+}
+
+/* Makes the job pending again, and not before two minutes have passed. */
+static void job_requeue(struct sim *sim, struct sim_job *job)
+{
+    job_wait_again(sim, job);
     job->restarts++;
     job->was_requeued = true;
-    job->was_warned = false;
-    job->term_at = job->kill_at = 0;
     job->starts = sim->now + REQUEUE_S;
-    sim_say(sim, "slurm: job %u requeued", job->id);
 }
 
 bool slurm_requeue(struct sim *sim, struct sim_job *job)
 {
-    if (sim->cancels || !slurm_answers(sim) || sim_fault(sim, 8))
+    if (sim->cancels || job->shown != CLUSTER_JOB_RUNNING || !slurm_answers(sim) ||
+        sim_fault(sim, 8))
         return false;
     job_requeue(sim, job);
     return true;
@@ -168,21 +175,23 @@ void slurm_begin(struct sim *sim, uint32_t id, const char *token)
 
 void slurm_job_done(struct sim *sim, struct sim_job *job)
 {
-    job_end(sim, job, CLUSTER_JOB_COMPLETED);
+    if (job->shown == CLUSTER_JOB_RUNNING)
+        job_end(sim, job, CLUSTER_JOB_COMPLETED);
+    else
+        job_wait_again(sim, job);
 }
 
 /* The controller had cancelled the pending job just before, and has the job as before that. */
 static void job_forget_cancel(struct sim *sim, struct sim_job *job)
 {
     job->came_back = true;
-    job->state = SIM_PENDING;
-    job->shown = CLUSTER_JOB_PENDING;
-    job->starts = sim->now + 1 + sim_below(sim, sim_chance(sim, 2) ? 10 : 4000);
     sim_say(sim, "slurm: the cancellation of job %u is forgotten", job->id);
+    job_wait_again(sim, job);
 }
 
-/* kill -9 of the controller: it forgets its newest jobs and cancellations, and gives the ids of
- * these jobs out again. Running jobs continue. */
+/* kill -9 of the controller: it forgets what it did just before, and gives the ids of the newest
+ * jobs out again. The leads of a job whose start it has forgotten notice that, and end their runs.
+ * Other running jobs continue. */
 static void controller_crash(struct sim *sim)
 {
     sim->controller_up_at = sim->now + 1 + sim_below(sim, sim_chance(sim, 4) ? 4000 : 60);
@@ -192,6 +201,10 @@ static void controller_crash(struct sim *sim)
         if (job->is_known && job->was_pending && job->shown == CLUSTER_JOB_CANCELLED &&
             job->ended >= sim->now - SAVE_S)
             job_forget_cancel(sim, job);
+        if (job->state == SIM_RUNNING && job->started >= sim->now - SAVE_S) {
+            job->shown = CLUSTER_JOB_PENDING;
+            sim_say(sim, "slurm: the start of job %u is forgotten", job->id);
+        }
         if (!job->is_known || job->submitted < sim->now - SAVE_S || job->state != SIM_PENDING)
             continue;
         job->is_known = false;
@@ -215,13 +228,7 @@ static void controller_roll_back(struct sim *sim)
             sim_chance(sim, 2))
             continue;
         job->is_known = job->came_back = true;
-        job->state = SIM_PENDING;
-        job->shown = CLUSTER_JOB_PENDING;
-        job->leads = NULL;
-        job->wants_requeue = job->was_warned = false;
-        job->term_at = job->kill_at = 0;
-        job->starts = sim->now + 1 + sim_below(sim, sim_chance(sim, 2) ? 10 : 600);
-        sim_say(sim, "slurm: job %u is back", job->id);
+        job_wait_again(sim, job);
     }
 }
 
@@ -272,7 +279,7 @@ static void job_tick(struct sim *sim, struct sim_job *job)
         sim_say(sim, "slurm: job %u runs", job->id);
         script_start(sim, job);
     }
-    if (job->state != SIM_RUNNING)
+    if (job->shown != CLUSTER_JOB_RUNNING)
         return;
     if (!job->term_at && sim_fault(sim, 300)) { /* preemption, with or without a grace */
         job->term_at = sim->now;

@@ -13,6 +13,22 @@ static struct core_event world_answer(const struct world *world, enum cluster_jo
     return event;
 }
 
+/* The controller has forgotten the start. Its answers are equal, and the run ends between them. */
+static void a_job_that_waits_already_before_the_end_of_its_last_run_is_cancelled(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    struct core_event waits = world_answer(world, CLUSTER_JOB_PENDING);
+    world_step(world, waits);
+    world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, -1);
+    (void)world_trace(world);
+    assert_true(core_job_is_news(&waits));
+    world_step(world, waits);
+    assert_string_equal(world_trace(world), "cancel-job validate#1\n");
+    assert_false(core_job_is_news(&waits));
+}
+
 /* A controller that is killed forgets what it did in its last seconds. */
 static void a_cancellation_that_slurm_has_forgotten_is_repeated(void **state)
 {
@@ -62,6 +78,7 @@ static void a_cancellation_from_the_outbox_gets_its_time_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        WORLD_TEST(a_job_that_waits_already_before_the_end_of_its_last_run_is_cancelled),
         WORLD_TEST(a_cancellation_that_slurm_has_forgotten_is_repeated),
         WORLD_TEST(a_cancellation_from_the_outbox_gets_its_time_too),
     };

@@ -107,6 +107,24 @@ static void a_job_that_still_waits_gets_its_begin_time_again(void **state)
     world_await_lines(world, "begun", 2);
 }
 
+/* The controller was killed, and has forgotten the start. It gives equal answers before and after
+ * the end of the run. */
+static void a_job_that_waits_while_its_run_ends_is_cancelled(void **state)
+{
+    struct world *world = *state;
+    run_first_attempt(world);
+    world_stop(world);
+    world_slurm_write(world, "state.101", "pending");
+    world_start(world, NULL); /* it polls at once */
+    expect_run(world, 1, "job_state", "pending");
+    push(world, "runs/1/a/1", "lead", ended(2, "preempted", 12, false), 2);
+    world_await_lines(world, "jobs", 2);
+    world_await_lines(world, "cancelled", 1);
+    char *cancelled = world_read(world, "slurm/cancelled");
+    assert_string_equal(cancelled, "101\n");
+    free(cancelled);
+}
+
 static void a_job_held_after_a_failed_launch_is_replaced(void **state)
 {
     struct world *world = *state;
@@ -383,6 +401,7 @@ int main(void)
         TEST(a_script_that_resumes_goes_on_after_its_limit),
         TEST(a_preempted_run_continues_in_its_job),
         TEST(a_job_that_still_waits_gets_its_begin_time_again),
+        TEST(a_job_that_waits_while_its_run_ends_is_cancelled),
         TEST(a_job_held_after_a_failed_launch_is_replaced),
         TEST(a_job_that_a_person_holds_waits_and_says_so),
         TEST(a_run_in_a_requeued_job_ends_by_the_files_of_its_lead),
