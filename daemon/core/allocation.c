@@ -449,16 +449,18 @@ static void allocation_on_back(struct decision *decision, struct allocation *all
         allocation_on_gone(decision, allocation);
         return;
     }
-    if (decision->event->slurm_id)
-        allocation->slurm_id = decision->event->slurm_id;
+    uint32_t slurm_id = decision->event->slurm_id;
+    bool is_other = slurm_id && slurm_id != allocation->slurm_id; /* with the same token */
+    if (is_other)
+        allocation->slurm_id = slurm_id;
     if (!allocation_is_idle(allocation)) {
         allocation_revive(decision, allocation);
         return;
     }
-    if (!allocation->is_back) {
+    if (!allocation->is_back)
         allocation_warn(decision, allocation, "it is cancelled");
+    if (!allocation->is_back || is_other)
         decision_save_job(decision, allocation);
-    }
     allocation->is_back = true;
     /* Cancels again, if the last cancellation has not helped. */
     (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);

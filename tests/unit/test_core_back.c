@@ -38,6 +38,36 @@ static void a_job_that_comes_back_is_cancelled_each_time(void **state)
     assert_ptr_not_equal(world_phase(world, "validate")->run->seat->allocation, allocation);
 }
 
+static bool world_saves_job(const struct world *world)
+{
+    for (size_t i = 0; i < world->effects.count; i++)
+        if (world->effects.items[i].kind == FX_SAVE_JOB)
+            return true;
+    return false;
+}
+
+/* Two jobs may have the same token. */
+static void the_id_of_another_job_that_comes_back_is_recorded(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_event(world, EV_SUBMITTED, "validate");
+    world_seen(world, "validate", "cancelled", true);
+    world_wait(world, 5000);
+    world_event(world, EV_RUN_SILENT, "validate");
+    struct core_event back = {.kind = EV_JOB_SEEN,
+                              .allocation = world_phase(world, "validate")->run->seat->allocation,
+                              .slurm_id = 77};
+    back.seen.state = CLUSTER_JOB_PENDING;
+    world_step(world, back);
+    assert_true(world_saves_job(world));
+    world_step(world, back);
+    assert_false(world_saves_job(world));
+    back.slurm_id = 78;
+    world_step(world, back);
+    assert_true(world_saves_job(world));
+}
+
 static void a_job_that_comes_back_before_its_run_has_ended_goes_on(void **state)
 {
     struct world *world = *state;
@@ -479,6 +509,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_job_that_comes_back_is_cancelled_each_time),
+        WORLD_TEST(the_id_of_another_job_that_comes_back_is_recorded),
         WORLD_TEST(a_job_that_comes_back_before_its_run_has_ended_goes_on),
         WORLD_TEST(a_job_that_comes_back_to_a_stopping_run_is_cancelled_again),
         WORLD_TEST(a_job_that_comes_back_to_a_run_that_must_stop_is_cancelled_in_time),
