@@ -43,6 +43,11 @@ bool allocation_is_wanted(const struct allocation *allocation)
     return false;
 }
 
+bool run_is_stuck(const struct run *run)
+{
+    return run->wish == WISH_NONE && run->seat->allocation->is_closed;
+}
+
 bool core_allocation_is_needed(const struct allocation *allocation)
 {
     return !allocation->ended && allocation_is_awaited(allocation) &&

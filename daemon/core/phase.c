@@ -378,7 +378,7 @@ static void phase_on_run_ended(struct decision *decision, struct phase *phase)
 {
     struct run *run = decision->fact->run;
     char reason[REASON_MAX];
-    if (run->requeues) {
+    if (run->requeues && !run_is_stuck(run)) {
         const char *outcome = run_outcome_name(run->outcome);
         if (run->wish != WISH_NONE || !phase_is_stalled(decision, phase, run, outcome))
             phase_go_on(decision, phase, outcome);

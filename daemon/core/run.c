@@ -172,6 +172,14 @@ static void run_on_ended(struct decision *decision, struct run *run)
     run_end(decision, run, event->outcome, event->cause, event->message);
 }
 
+static void run_end_stuck(struct decision *decision, struct run *run)
+{
+    char message[REASON_MAX];
+    const char *reason = run->seat->allocation->reason;
+    (void)snprintf(message, sizeof message, "held by Slurm%s%.200s", *reason ? ": " : "", reason);
+    run_end(decision, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+}
+
 /* The run left no outcome. Its journals say how it ended, or else Slurm's last word on the job
  * does. */
 static void run_end_by_job(struct decision *decision, struct run *run)
@@ -196,6 +204,10 @@ static void run_end_by_job(struct decision *decision, struct run *run)
         OUTCOME_SUCCEEDED) { /* the lead died before it could tell that */
         run->has_begun = true;
         run_end(decision, run, OUTCOME_SUCCEEDED, CAUSE_NONE, "");
+        return;
+    }
+    if (run_is_stuck(run) && allocation->state == CLUSTER_JOB_CANCELLED) {
+        run_end_stuck(decision, run);
         return;
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -227,6 +239,10 @@ static void run_on_silent(struct decision *decision, struct run *run)
 {
     const struct allocation *allocation = run->seat->allocation;
     decision_done(decision, FX_READ_OUTCOME, run);
+    if (run_is_stuck(run) && !allocation->ended) {
+        run_end_stuck(decision, run);
+        return;
+    }
     if (allocation_may_come(decision, run) || !allocation->ended)
         return;
     bool was_stopped_early = run->wish != WISH_NONE && !run->has_begun;
@@ -342,12 +358,12 @@ static void run_on_job_given_up(struct decision *decision, struct run *run)
             "not submitted: no run needs the job any more");
 }
 
+/* The job may have had a life before, in which the run came to its end. So the folder is read
+ * before the run counts as failed. A run that shall stop ends with its job. */
 static void run_on_job_stuck(struct decision *decision, struct run *run)
 {
-    char message[REASON_MAX];
-    (void)snprintf(message, sizeof message, "held by Slurm: %.200s",
-                   decision->fact->allocation->reason);
-    run_end(decision, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+    if (run->wish == WISH_NONE)
+        (void)decision_do(decision, FX_READ_OUTCOME, run);
 }
 
 /* A wish to stop the run still holds: Slurm may have forgotten the cancellation. */

@@ -27,7 +27,7 @@ a phase goes on in an allocation of another shape|fit.c|phase->nodes != allocati
 a phase that went to its end begins there when it is retried|command.c|phase->run->outcome == OUTCOME_SUCCEEDED|false
 the second start of a run counts too|run.c|    [RUN_RUNNING] = {RUN_BEGAN,|    [RUN_RUNNING] = {RUN_BEGAN,\n                     [EV_RUN_STARTED] = run_on_started,
 a verdict counts twice|phase.c|    if (phase->remedy) /* the news came twice: a remedy is being worked out already */\n        return;|
-a requeued job is followed by a second one|phase.c|    if (run->requeues) {|    if (0) {
+a requeued job is followed by a second one|phase.c|    if (run->requeues \&\& !run_is_stuck(run)) {|    if (0) {
 phases side by side are submitted each on its own|fit.c|if (allocation_is_open(decision, allocation, run, phase))|if (0)
 a job is cancelled under the other phase|allocation.c|    if (allocation_is_wanted_by_others(run))\n        (void)decision_do(decision, FX_TELL_STOP, run);\n    else|    
 an allocation whose first phase is done counts as idle|model.c|        if (run->state != RUN_ENDED)|        if (run->state != RUN_ENDED \&\& !seat_is_joined(run->seat))

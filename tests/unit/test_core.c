@@ -191,7 +191,9 @@ static void a_job_that_slurm_holds_is_replaced(void **state)
     stuck.seen.is_stuck = true;
     world_step(world, stuck);
     assert_string_equal(world_trace(world), "cancel-job validate#1\n"
-                                            "validate#1: pending -> ended\n"
+                                            "read-outcome validate#1\n");
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_string_equal(world_trace(world), "validate#1: pending -> ended\n"
                                             "seal validate#1\n"
                                             "submit validate#2\n");
 }

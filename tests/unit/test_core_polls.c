@@ -1,5 +1,5 @@
-/* What the polls of Slurm say of jobs: which answers are news, and what a controller has forgotten.
- */
+/* What the polls of Slurm say of jobs: which answers are news, what a controller has forgotten, and
+ * jobs that Slurm holds. */
 #include "tests/unit/core_world.h"
 #include "tests/unit/unit.h"
 
@@ -75,12 +75,64 @@ static void a_cancellation_from_the_outbox_gets_its_time_too(void **state)
     assert_string_equal(world_trace(world), "cancel-job validate#1\n");
 }
 
+/* The first job is requeued while the daemon is away, and Slurm holds it. */
+static void world_stuck(struct world *world)
+{
+    world_begin(world, false);
+    world_event(world, EV_SUBMITTED, "validate");
+    struct core_event held = {.kind = EV_JOB_SEEN,
+                              .allocation = world_phase(world, "validate")->run->seat->allocation};
+    held.seen.state = CLUSTER_JOB_PENDING;
+    held.seen.restarts = 1;
+    held.seen.is_stuck = true;
+    world_step(world, held);
+    (void)world_trace(world);
+}
+
+static void a_job_that_slurm_holds_may_have_served_its_run(void **state)
+{
+    struct world *world = *state;
+    world_stuck(world);
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    assert_string_equal(world_trace(world), "validate#1: pending -> ended\n"
+                                            "validate: queued -> deciding\n"
+                                            "judge validate\n");
+}
+
+static void no_run_goes_on_in_a_job_that_slurm_holds(void **state)
+{
+    struct world *world = *state;
+    world_stuck(world);
+    world_requeues(world, "validate", 100);
+    assert_string_equal(world_trace(world), "validate#1: pending -> ended\n"
+                                            "tell-end validate#1\n"
+                                            "submit validate#2\n");
+}
+
+/* The daemon died before it had looked into the folder. */
+static void a_job_that_slurm_held_was_not_cancelled_by_a_person(void **state)
+{
+    struct world *world = *state;
+    world_stuck(world);
+    world_seen(world, "validate", "cancelled", true);
+    world_wait(world, 5000);
+    (void)world_trace(world);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_string_equal(world_trace(world), "validate#1: pending -> ended\n"
+                                            "seal validate#1\n"
+                                            "submit validate#2\n");
+    assert_int_equal(world->workflow->runs[0]->cause, CAUSE_LAUNCH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_job_that_waits_already_before_the_end_of_its_last_run_is_cancelled),
         WORLD_TEST(a_cancellation_that_slurm_has_forgotten_is_repeated),
         WORLD_TEST(a_cancellation_from_the_outbox_gets_its_time_too),
+        WORLD_TEST(a_job_that_slurm_holds_may_have_served_its_run),
+        WORLD_TEST(no_run_goes_on_in_a_job_that_slurm_holds),
+        WORLD_TEST(a_job_that_slurm_held_was_not_cancelled_by_a_person),
     };
     return cmocka_run_group_tests_name("core polls", tests, NULL, NULL);
 }

@@ -129,7 +129,7 @@ static void add_run_cell(struct text *grid, enum run_state state, const struct c
 
 /* What an allocation does to any of its runs that has not ended. */
 static const char live_cells[] = " missed: does; restarted: does; refused: ended; given up: ended;"
-                                 " stuck: ended; back: does; job ended: does;";
+                                 " stuck: does; back: does; job ended: does;";
 
 static const struct {
     const char *worker_cells, *job_cells;
