@@ -370,7 +370,8 @@ static void daemon_post_seen(struct sim *sim, struct allocation *allocation,
         .slurm_id = job->id,
         .seen = {.state = job->shown,
                  .is_final = job->state == SIM_OVER,
-                 .is_waiting = job->state == SIM_PENDING && job->was_requeued,
+                 .is_waiting = job->state == SIM_PENDING && job->was_requeued && !job->is_held,
+                 .is_stuck = job->is_held,
                  .restarts = job->restarts,
                  .started_ms = world_ms(job->started)}};
     if (!core_job_is_news(&event))

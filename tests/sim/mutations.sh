@@ -49,6 +49,8 @@ results of an earlier rung are chosen from|matrix.c| \&\&\n            matrix->m
 what an earlier rung has left is lost by a retry|command.c| \&\& phase->run->rung == phase->rung;|;
 a matrix that is judged again does not decide|command.c|    if (is_own)|    if (!phase->members)
 a job that came back is left alone|allocation.c|    (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);\n}\n\n/* --- The table|}\n\n/* --- The table
+what a run has left is not read when Slurm holds its job|run.c|        (void)decision_do(decision, FX_READ_OUTCOME, run);\n}\n\n/* A wish|        run_end_stuck(decision, run);\n}\n\n/* A wish
+a job that Slurm holds stays|allocation.c|    if (event->seen.is_stuck)\n|    if (0)\n
 a cancellation that Slurm has forgotten is not repeated|allocation.c|    allocation_cancel_again(decision, allocation);\n}|    (void)allocation_cancel_again;\n}
 a job that waits is not looked at again when its run has ended|need.c|is_put_off \|\| is_unstarted|is_put_off
 a job that came back is cancelled though its run goes on|allocation.c|    if (!allocation_is_idle(allocation)) {\n        allocation_revive|    if (0) {\n        allocation_revive

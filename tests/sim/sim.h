@@ -41,6 +41,7 @@ struct sim_job {
     int64_t term_at, kill_at; /* of a running preemption; 0: there is no preemption */
     unsigned restarts;
     bool was_requeued;  /* and its next begin is delayed */
+    bool is_held;       /* by Slurm, after a launch that failed */
     bool was_pending;   /* until it was cancelled */
     bool came_back;     /* the controller has lost its state, and found an older one */
     bool is_late;       /* submitted by a daemon that no longer had the lease */

@@ -140,7 +140,7 @@ static void job_wait_again(struct sim *sim, struct sim_job *job)
     job->state = SIM_PENDING;
     job->shown = CLUSTER_JOB_PENDING;
     job->leads = NULL;
-    job->wants_requeue = job->was_warned = false;
+    job->wants_requeue = job->was_warned = job->is_held = false;
     job->term_at = job->kill_at = 0;
     job->starts = sim->now + 1 + sim_below(sim, sim_chance(sim, 2) ? 10 : 600);
     sim_say(sim, "slurm: job %u waits again", job->id);
@@ -167,7 +167,7 @@ bool slurm_requeue(struct sim *sim, struct sim_job *job)
 void slurm_begin(struct sim *sim, uint32_t id, const char *token)
 {
     struct sim_job *job = job_find_by_id(sim, id, token);
-    if (slurm_answers(sim) && job && job->state == SIM_PENDING) {
+    if (slurm_answers(sim) && job && job->state == SIM_PENDING && !job->is_held) {
         job->was_requeued = false;
         job->starts = sim->now + 2 + sim_below(sim, 10);
     }
@@ -264,12 +264,23 @@ static void check_unwanted(struct sim *sim, struct sim_job *job)
         sim_breach(sim, "job %u is not wanted, and is not cancelled", job->id);
 }
 
+/* Slurm may hold the job after that. It then waits forever. */
+static void job_fail_launch(struct sim *sim, struct sim_job *job)
+{
+    if (sim_chance(sim, 2)) {
+        job_end(sim, job, CLUSTER_JOB_FAILED);
+        return;
+    }
+    job_requeue(sim, job);
+    job->is_held = true;
+}
+
 static void job_tick(struct sim *sim, struct sim_job *job)
 {
     bool answers = sim->now >= sim->controller_up_at;
-    if (job->state == SIM_PENDING && answers && sim->now >= job->starts) {
+    if (job->state == SIM_PENDING && !job->is_held && answers && sim->now >= job->starts) {
         if (sim_fault(sim, 60)) { /* a prolog fails, so nothing ever runs */
-            job_end(sim, job, CLUSTER_JOB_FAILED);
+            job_fail_launch(sim, job);
             return;
         }
         job->state = SIM_RUNNING;
