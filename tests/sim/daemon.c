@@ -96,8 +96,10 @@ static void daemon_commit(struct sim *sim, const struct core_effects *effects)
         }
     }
     struct sim_record *record = &sim->record;
+    struct workflow *copy = workflow_copy(daemon_workflow(sim));
+    check_saved(sim, effects, copy);
     workflow_free(record->workflow);
-    record->workflow = workflow_copy(daemon_workflow(sim));
+    record->workflow = copy;
     record->outbox_count = sim->daemon.outbox_count;
     memcpy(record->outbox, sim->daemon.outbox, record->outbox_count * sizeof *record->outbox);
     record_derive(record);

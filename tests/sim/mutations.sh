@@ -39,6 +39,8 @@ the end of one candidate is the end of all|seat.c|    if (!seat_is_open(run) \|\
 the end of the last candidate is not noticed|seat.c|    if (!seat_is_open(run) \|\| !there)\n        return true;|    if (!seat_is_open(run))\n        return true;\n    if (!there)\n        return false;
 a candidate that was not found is submitted although it is being looked for|allocation.c|    if (allocation->is_asked \|\| |    if (
 a remedy counts only once it was worked out|remedy.c|    remedy->used++;|    
+the states of runs are not saved|decision.c|    decision_save_run(decision, run);\n    decision_history|    decision_history
+the states of phases are not saved|decision.c|    decision_save_phase(decision, phase);\n    decision_history|    decision_history
 the second end of a run counts too|run.c|    [RUN_ENDED] = {[EV_RUN_SILENT] = run_on_read,|    [RUN_ENDED] = {[EV_RUN_ENDED] = run_on_ended,\n                   [EV_RUN_SILENT] = run_on_read,
 a matrix does not wait for all of its members|matrix.c|    if (!matrix_is_through(matrix))\n        return;|
 more members run at once than there are lanes|fit.c|return matrix->lanes == 0 \|\| count < matrix->lanes;|(void)count;\n    return true;

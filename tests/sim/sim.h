@@ -262,6 +262,10 @@ struct workflow *remedy_revision(struct sim *sim, const struct workflow *workflo
 /* The remedy at this index was committed. The next run begins accordingly. */
 void remedy_taken(struct sim *sim, const struct phase *phase, int place);
 
+/* saved.c: the effects, which are being committed, name each object that has changed. */
+void check_saved(const struct sim *sim, const struct core_effects *effects,
+                 const struct workflow *after);
+
 /* daemon.c */
 void daemon_begin(struct sim *sim, struct workflow *workflow);
 void daemon_start(struct sim *sim);
