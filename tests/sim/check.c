@@ -6,7 +6,11 @@
 void check_history(struct sim *sim, const struct core_effect *effect)
 {
     if (effect->run) {
-        if (text_equal(effect->to, "ended") && ++sim->endings[effect->run->id] != 1)
+        if (!text_equal(effect->to, "ended"))
+            return;
+        sim->gate[effect->phase->index] = -1;
+        sim->by_person[effect->phase->index] = false;
+        if (++sim->endings[effect->run->id] != 1)
             sim_breach(sim, "run %llu ends twice", (unsigned long long)effect->run->id);
         return;
     }

@@ -110,11 +110,6 @@ static void daemon_commit(struct sim *sim, const struct core_effects *effects)
 
 /* --- Effects ---------------------------------------------------------------------------------- */
 
-static int64_t submit_limit(const struct run *run)
-{
-    return run->seat->allocation->time_s;
-}
-
 static void carry_submit(struct sim *sim, const struct run *run,
                          const struct allocation *allocation)
 {
@@ -127,8 +122,8 @@ static void carry_submit(struct sim *sim, const struct run *run,
         if (!sim->claim[folder]) /* otherwise it belongs to the lead */
             sim->current[folder] = made;
         bool is_refused = sim->lacks_type && text_equal(allocation->gpu_type, "b");
-        answer =
-            is_refused ? SIM_REFUSED : slurm_submit(sim, allocation->token, submit_limit(run), &id);
+        answer = is_refused ? SIM_REFUSED
+                            : slurm_submit(sim, allocation->token, allocation->time_s, &id);
     }
     static const enum core_event_kind kinds[] = {
         [SIM_DONE] = EV_SUBMITTED,
@@ -175,7 +170,7 @@ static void carry_read_outcome(struct sim *sim, const struct run *run)
 static void carry_seal(struct sim *sim, const struct run *run)
 {
     struct sim_folder *folder = folder_find(sim, run->id);
-    if (!folder && !run->has_begun && !folder_is_there(sim, run->phase->index, run->attempt))
+    if (!folder && !run->has_begun && !folder_at(sim, run->phase->index, run->attempt))
         folder = folder_make_for(sim, run);
     if (folder)
         folder->is_sealed = true;
@@ -579,9 +574,15 @@ void daemon_command(struct sim *sim, unsigned phase, enum core_command command)
     struct sim_event event = {.event = {.kind = EV_COMMAND, .command = command, .message = "anna"},
                               .phase = (int)phase};
     if (!sim->daemon.core ||
-        core_command_check(&daemon_workflow(sim)->phases[phase], command, NULL) < 0 ||
-        !daemon_handle(sim, &event)) /* a full disk refuses it, and the person tries again */
+        core_command_check(&daemon_workflow(sim)->phases[phase], command, NULL) < 0)
         return;
+    bool was_by_person = sim->by_person[phase];
+    if (command == COMMAND_PROMOTE && daemon_record(sim)->phases[phase].state == PHASE_HELD)
+        sim->by_person[phase] = true;
+    if (!daemon_handle(sim, &event)) { /* a full disk refuses it, and the person tries again */
+        sim->by_person[phase] = was_by_person;
+        return;
+    }
     const struct phase *after = &daemon_record(sim)->phases[phase];
     if (after->members && after->state == PHASE_HELD)
         sim_breach(sim, "the matrix does not %s", core_command_name(command));

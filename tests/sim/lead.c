@@ -12,6 +12,11 @@ unsigned token_number(const char *token)
     return (unsigned)strtoul(token, NULL, 16);
 }
 
+bool lead_trains(const struct sim_lead *lead)
+{
+    return lead->state == LEAD_TRAINING || lead->state == LEAD_STOPPING;
+}
+
 struct sim_folder *folder_find(struct sim *sim, uint64_t run)
 {
     for (unsigned i = sim->folder_count; i-- > 0;)
@@ -20,17 +25,12 @@ struct sim_folder *folder_find(struct sim *sim, uint64_t run)
     return NULL;
 }
 
-static struct sim_folder *folder_at(struct sim *sim, unsigned phase, unsigned attempt)
+struct sim_folder *folder_at(struct sim *sim, unsigned phase, unsigned attempt)
 {
     for (unsigned i = sim->folder_count; i-- > 0;)
         if (sim->folders[i].phase == phase && sim->folders[i].attempt == attempt)
             return &sim->folders[i];
     return NULL;
-}
-
-bool folder_is_there(struct sim *sim, unsigned phase, unsigned attempt)
-{
-    return folder_at(sim, phase, attempt);
 }
 
 struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt,
@@ -95,7 +95,7 @@ static void check_alone(struct sim *sim, const struct sim_lead *lead)
     for (unsigned i = 0; i < sim->job_count; i++) {
         const struct sim_job *job = &sim->jobs[i];
         for (const struct sim_lead *other = job->leads; other; other = other->next) {
-            if (other == lead || (other->state != LEAD_TRAINING && other->state != LEAD_STOPPING))
+            if (other == lead || !lead_trains(other))
                 continue;
             if (other->folder->phase == lead->folder->phase)
                 sim_breach(sim, "jobs %u and %u train phase %u at once", job->id, lead->job->id,
@@ -143,8 +143,7 @@ static bool phase_is_claimed(const struct sim *sim, const struct sim_lead *lead,
     for (unsigned i = 0; i < sim->job_count; i++)
         for (const struct sim_lead *other = sim->jobs[i].leads; other; other = other->next)
             if (other != lead && (job_is_odd(other->job) || job_is_odd(lead->job)) &&
-                (other->state == LEAD_TRAINING || other->state == LEAD_STOPPING) &&
-                other->folder->phase == folder->phase)
+                lead_trains(other) && other->folder->phase == folder->phase)
                 return true;
     return false;
 }

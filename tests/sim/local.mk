@@ -6,6 +6,4 @@ tests_sim_sim_SOURCES = tests/sim/sim.c tests/sim/sim.h tests/sim/slurm.c tests/
 tests_sim_sim_LDADD = daemon/core/libcore.a lib/libphased.a
 
 TESTS += tests/sim/sim.sh
-EXTRA_DIST += tests/sim/sim.sh
-EXTRA_DIST += tests/sim/mutations.sh
-EXTRA_DIST += tests/sim/README.md
+EXTRA_DIST += tests/sim/sim.sh tests/sim/mutations.sh tests/sim/README.md

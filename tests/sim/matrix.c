@@ -53,6 +53,7 @@ void matrix_climbed(struct sim *sim, const struct core_choice *choice)
         sim->steps_wanted[phase] += 40;
         sim->successes[phase] = 0;
         sim->by_person[phase] = false;
+        sim->gate[phase] = -1;
     }
 }
 

@@ -190,10 +190,11 @@ struct sim {
     struct sim_daemon daemon;
     struct sim_pause pause;
     bool is_late; /* what happens now is done by a daemon that no longer has the lease */
-    int64_t held_since;
 
     /* What was seen, for the invariants. */
-    int gate[SIM_ROWS]; /* the last verdict since the phase's last run began; -1: no verdict */
+    /* Since the end of the phase's newest run: the last verdict (-1: no verdict), and whether a
+     * person has promoted the phase. */
+    int gate[SIM_ROWS];
     bool by_person[SIM_ROWS];
     unsigned successes[SIM_ROWS];              /* moves to succeeded */
     unsigned remedied[SIM_ROWS][SIM_REMEDIES]; /* how often each remedy was taken */
@@ -228,12 +229,14 @@ void slurm_job_done(struct sim *sim, struct sim_job *job);
 /* lead.c */
 unsigned token_number(const char *token); /* tokens are numbered from 1 */
 struct sim_folder *folder_find(struct sim *sim, uint64_t run);
-bool folder_is_there(struct sim *sim, unsigned phase, unsigned attempt);
+struct sim_folder *folder_at(struct sim *sim, unsigned phase, unsigned attempt); /* or NULL */
 /* Returns the folder of an attempt. The folder may exist already. */
 struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt,
                                int64_t begin_step);
 /* Returns the folder of a run, or takes over the folder that a lead has made alone for it. */
 struct sim_folder *folder_make_for(struct sim *sim, const struct run *run);
+/* Whether the lead's program runs. */
+bool lead_trains(const struct sim_lead *lead);
 /* The batch script of the job begins. Then the signals that it and all its leads get, and its time.
  */
 void script_start(struct sim *sim, struct sim_job *job);

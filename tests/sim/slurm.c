@@ -115,7 +115,7 @@ static void check_cancel(const struct sim *sim, const struct sim_job *job)
 {
     const struct workflow *record = daemon_record(sim);
     for (const struct sim_lead *lead = job->leads; lead; lead = lead->next)
-        for (size_t i = 0; i < record->run_count && lead->state == LEAD_TRAINING; i++)
+        for (size_t i = 0; i < record->run_count && lead_trains(lead); i++)
             if (record->runs[i]->id == lead->folder->run && record->runs[i]->state != RUN_ENDED &&
                 record->runs[i]->wish == WISH_NONE)
                 sim_breach(sim, "job %u is cancelled under phase %u", job->id, lead->folder->phase);
