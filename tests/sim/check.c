@@ -78,3 +78,17 @@ void check_seats(const struct sim *sim, const struct workflow *workflow)
         }
     }
 }
+
+/* A run that its worker has stopped for a hold is not taken for cancelled. */
+void check_holds(struct sim *sim, const struct workflow *workflow)
+{
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
+        if (phase->state != PHASE_HELD || !phase->run)
+            continue;
+        const struct sim_folder *folder = folder_find(sim, phase->run->id);
+        if (folder && folder->holds && phase->run->outcome == OUTCOME_CANCELLED &&
+            phase->hold != HOLD_USER)
+            sim_breach(sim, "phase %zu is held, and not for its worker", i);
+    }
+}

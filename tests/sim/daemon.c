@@ -104,6 +104,7 @@ static void daemon_commit(struct sim *sim, const struct core_effects *effects)
     memcpy(record->outbox, sim->daemon.outbox, record->outbox_count * sizeof *record->outbox);
     record_derive(record);
     check_remedies(sim, record->workflow);
+    check_holds(sim, record->workflow);
     check_seats(sim, record->workflow);
     check_matrix(sim, record->workflow);
 }
@@ -149,7 +150,7 @@ static void carry_read_outcome(struct sim *sim, const struct run *run)
 {
     const struct sim_folder *folder = folder_find(sim, run->id);
     struct sim_event event = {.event = {.kind = EV_RUN_SILENT, .step = -1}, .phase = -1};
-    struct core_event told[5];
+    struct core_event told[6];
     unsigned count = 0;
     if (folder && folder->has_started)
         told[count++] = started_event(folder);
@@ -157,6 +158,8 @@ static void carry_read_outcome(struct sim *sim, const struct run *run)
         told[count++] = checkpoint_event(folder->good_step);
     if (folder && folder->suspect_since >= 0)
         told[count++] = suspect_event(folder);
+    if (folder && folder->holds)
+        told[count++] = hold_event();
     if (folder && folder->checkpoint_step >= 0)
         told[count++] = checkpoint_event(folder->checkpoint_step);
     told[count++] = folder && folder->ended ? ended_event(folder) : event.event;

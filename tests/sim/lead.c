@@ -347,6 +347,11 @@ static void lead_train(struct sim *sim, struct sim_lead *lead)
         lead_end(sim, lead, OUTCOME_FAILED, lead->fails_of);
         return;
     }
+    if (sim_fault(sim, 2000)) {
+        folder->holds = true;
+        lead_stop(sim, lead, OUTCOME_CANCELLED, CAUSE_NONE);
+        return;
+    }
     bool is_last = step >= sim->steps_wanted[folder->phase];
     if (is_last || step % SIM_CHECKPOINT_STEPS == 0)
         lead_save(sim, folder);
@@ -375,6 +380,10 @@ static void lead_tell(struct sim *sim, struct sim_folder *folder)
     if (is_suspect && !folder->suspect_told)
         folder->suspect_told = daemon_take(sim, suspect_event(folder), folder);
     if (is_suspect && !folder->suspect_told)
+        return;
+    if (folder->holds && !folder->hold_told)
+        folder->hold_told = daemon_take(sim, hold_event(), folder);
+    if (folder->holds && !folder->hold_told)
         return;
     if (lead_tell_checkpoint(sim, folder, folder->checkpoint_step) && folder->ended &&
         !folder->ended_told)

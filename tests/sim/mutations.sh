@@ -27,6 +27,7 @@ a lost job is never noticed|allocation.c|decision->now_ms - allocation->absent_s
 a phase goes on in an allocation of another shape|fit.c|phase->nodes != allocation->node_count \|\|\n        |
 a phase that went to its end begins there when it is retried|command.c|phase->run->outcome == OUTCOME_SUCCEEDED|false
 the second start of a run counts too|run.c|    [RUN_RUNNING] = {RUN_BEGAN,|    [RUN_RUNNING] = {RUN_BEGAN,\n                     [EV_RUN_STARTED] = run_on_started,
+what a worker wants to be held is not held|run.c|    if (decision->event->hold_reason \&\& run->wish == WISH_NONE) {|    if (0) {
 a verdict counts twice|phase.c|    if (phase->remedy) /* the news came twice: a remedy is being worked out already */\n        return;|
 a requeued job is followed by a second one|phase.c|    if (run->requeues \&\& !run_is_stuck(run)) {|    if (0) {
 phases side by side are submitted each on its own|fit.c|if (allocation_is_open(decision, allocation, run, phase))|if (0)

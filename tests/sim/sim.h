@@ -70,12 +70,13 @@ struct sim_folder {
     /* A guard has failed: checkpoints of this step or later are suspect; -1: no guard has failed.
      * Then the newest good checkpoint; -1: no checkpoint is good. */
     int64_t suspect_since, good_step;
+    bool holds;    /* its worker has stopped it, and wants the phase to be held */
     int64_t ended; /* the time in the outcome file; 0: there is no file */
     bool has_started;
     enum run_outcome outcome;
     enum run_cause cause;
     /* How much of the journal the daemon has acknowledged. */
-    bool started_told, suspect_told, ended_told;
+    bool started_told, suspect_told, hold_told, ended_told;
     int64_t checkpoint_told;
     struct sim_job *job;
     unsigned token; /* of the lead that began it */
@@ -249,6 +250,7 @@ int64_t world_ms(int64_t second);
 struct core_event started_event(const struct sim_folder *folder);
 struct core_event checkpoint_event(int64_t step);
 struct core_event suspect_event(const struct sim_folder *folder);
+struct core_event hold_event(void);
 struct core_event ended_event(const struct sim_folder *folder);
 
 /* record.c: the caller frees the copy with workflow_free(). */
@@ -308,6 +310,7 @@ void check_matrix(const struct sim *sim, const struct workflow *workflow);
 /* check.c */
 void check_history(struct sim *sim, const struct core_effect *effect);
 void check_remedies(struct sim *sim, const struct workflow *workflow);
+void check_holds(struct sim *sim, const struct workflow *workflow);
 void check_seats(const struct sim *sim, const struct workflow *workflow);
 
 #endif

@@ -48,6 +48,13 @@ struct core_event suspect_event(const struct sim_folder *folder)
     };
 }
 
+struct core_event hold_event(void)
+{
+    return (struct core_event){.kind = EV_RUN_STOPPING,
+                               .stop_reason = STOP_REASON_COUNT,
+                               .hold_reason = "the disk is full"};
+}
+
 struct core_event ended_event(const struct sim_folder *folder)
 {
     return (struct core_event){.kind = EV_RUN_ENDED,
