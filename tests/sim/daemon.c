@@ -191,7 +191,7 @@ static void carry_judge(struct sim *sim, const struct phase *phase)
         return;
     }
     sim->gate[phase->index] =
-        sim_chance(sim, 5) ? (int)GATE_FAILED + (int)sim_below(sim, 2) : (int)GATE_PASSED;
+        sim_chance(sim, 5) ? (int)GATE_FAILED + (int)sim_below(sim, 3) : (int)GATE_PASSED;
     daemon_post(sim, (struct sim_event){
                          .event = {.kind = EV_JUDGED,
                                    .gate = (enum gate_result)sim->gate[phase->index],

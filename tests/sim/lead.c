@@ -385,6 +385,8 @@ static void lead_tell(struct sim *sim, struct sim_folder *folder)
         folder->hold_told = daemon_take(sim, hold_event(), folder);
     if (folder->holds && !folder->hold_told)
         return;
+    if (!folder->ended && folder->last_step % SIM_CHECKPOINT_STEPS == 1)
+        (void)daemon_take(sim, progress_event(folder), folder); /* or with a later step */
     if (lead_tell_checkpoint(sim, folder, folder->checkpoint_step) && folder->ended &&
         !folder->ended_told)
         folder->ended_told = daemon_take(sim, ended_event(folder), folder);

@@ -250,6 +250,7 @@ int64_t world_ms(int64_t second);
 struct core_event started_event(const struct sim_folder *folder);
 struct core_event checkpoint_event(int64_t step);
 struct core_event suspect_event(const struct sim_folder *folder);
+struct core_event progress_event(const struct sim_folder *folder);
 struct core_event hold_event(void);
 struct core_event ended_event(const struct sim_folder *folder);
 

@@ -48,6 +48,12 @@ struct core_event suspect_event(const struct sim_folder *folder)
     };
 }
 
+struct core_event progress_event(const struct sim_folder *folder)
+{
+    return (struct core_event){
+        .kind = EV_PROGRESS, .begin_step = folder->begin_step + 1, .step = folder->last_step};
+}
+
 struct core_event hold_event(void)
 {
     return (struct core_event){.kind = EV_RUN_STOPPING,
