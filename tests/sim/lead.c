@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { LINGER_S = 20, ALONE_S = 10, ASK_S = 60, CLAIM_S = 120 };
+enum { LINGER_S = 20, ALONE_S = 10, ASK_S = 60, CLAIM_S = 120, ORPHAN_S = 16 };
 
 unsigned token_number(const char *token)
 {
@@ -89,21 +89,27 @@ static int64_t newest_checkpoint(const struct sim *sim, unsigned phase, unsigned
     return newest;
 }
 
+static void check_other(const struct sim *sim, const struct sim_lead *lead,
+                        const struct sim_lead *other)
+{
+    if (other == lead || !lead_trains(other))
+        return;
+    if (other->folder->phase == lead->folder->phase)
+        sim_breach(sim, "jobs %u and %u train phase %u at once", other->job->id, lead->job->id,
+                   lead->folder->phase);
+    if (other->job == lead->job && !sim->is_beside)
+        sim_breach(sim, "job %u trains both phases", other->job->id);
+}
+
 /* Two leads may never train the same phase at the same time. */
 static void check_alone(struct sim *sim, const struct sim_lead *lead)
 {
-    for (unsigned i = 0; i < sim->job_count; i++) {
-        const struct sim_job *job = &sim->jobs[i];
-        for (const struct sim_lead *other = job->leads; other; other = other->next) {
-            if (other == lead || !lead_trains(other))
-                continue;
-            if (other->folder->phase == lead->folder->phase)
-                sim_breach(sim, "jobs %u and %u train phase %u at once", job->id, lead->job->id,
-                           lead->folder->phase);
-            if (job == lead->job && !sim->is_beside)
-                sim_breach(sim, "job %u trains both phases", job->id);
-        }
-    }
+    for (unsigned i = 0; i < sim->job_count; i++)
+        for (const struct sim_lead *other = sim->jobs[i].leads; other; other = other->next)
+            check_other(sim, lead, other);
+    for (const struct sim_lead *other = sim->orphans; other; other = other->next)
+        if (other->folder->phase == lead->folder->phase)
+            check_other(sim, lead, other);
 }
 
 static void check_begin(struct sim *sim, const struct sim_lead *lead)
@@ -133,13 +139,16 @@ static bool run_is_over(const struct sim *sim, const struct sim_folder *folder)
 /* Only the leads of such jobs may ever need the claim on the phase. */
 static bool job_is_odd(const struct sim_job *job)
 {
-    return job->came_back || job->has_twin || job->is_late;
+    return job->came_back || job->has_twin || job->is_late || job->had_orphans;
 }
 
-/* Whether another lead has claimed the phase. */
+/* Whether another lead has claimed the phase, or a program that has lost its lead still runs. */
 static bool phase_is_claimed(const struct sim *sim, const struct sim_lead *lead,
                              const struct sim_folder *folder)
 {
+    for (const struct sim_lead *other = sim->orphans; other; other = other->next)
+        if (other->folder->phase == folder->phase)
+            return true;
     for (unsigned i = 0; i < sim->job_count; i++)
         for (const struct sim_lead *other = sim->jobs[i].leads; other; other = other->next)
             if (other != lead && (job_is_odd(other->job) || job_is_odd(lead->job)) &&
@@ -460,6 +469,45 @@ static void lead_tick(struct sim *sim, struct sim_lead *lead)
         break;
     default:
         break;
+    }
+}
+
+/* --- Lost nodes ------------------------------------------------------------------------------- */
+
+void script_orphan(struct sim *sim, struct sim_job *job)
+{
+    struct sim_lead *next;
+    for (struct sim_lead *lead = job->leads; lead; lead = next) {
+        next = lead->next;
+        if (!lead_trains(lead) || sim_chance(sim, 2))
+            continue;
+        sim_say(sim, "node of job %u: attempt %u of phase %u goes on", job->id,
+                lead->folder->attempt, lead->folder->phase);
+        lead->until = sim->now + 1 + sim_below(sim, ORPHAN_S);
+        lead->next = sim->orphans;
+        sim->orphans = lead;
+        job->had_orphans = true;
+    }
+}
+
+/* The program trains and saves until its agents stop it, because its run is over. They tell what it
+ * has saved, and nobody writes an outcome. */
+void orphans_tick(struct sim *sim)
+{
+    for (struct sim_lead **at = &sim->orphans; *at;) {
+        struct sim_lead *lead = *at;
+        struct sim_folder *folder = lead->folder;
+        if (sim->now >= lead->until) {
+            lead->state = LEAD_GONE;
+            *at = lead->next;
+            continue;
+        }
+        bool is_last = folder->last_step + 1 >= sim->steps_wanted[folder->phase];
+        if (!folder->ended && !is_last && ++folder->last_step % SIM_CHECKPOINT_STEPS == 0)
+            lead_save(sim, folder);
+        if (!folder->ended)
+            lead_tell(sim, folder);
+        at = &lead->next;
     }
 }
 

@@ -72,6 +72,7 @@ a seat loses an allocation, and keeps it|seat.c|        run->seat->allocation = 
 a candidate is given up while others of its seat are wanted|allocation.c|    if (seat_loses(decision, allocation))|    (void)seat_loses(decision, allocation);
 a daemon that wakes does not look at the lease|tests/sim/pause.c|    if (daemon_is_owner(sim))\n        daemon_turn|    daemon_turn
 a lead does not look at the claim|tests/sim/lead.c|if (sim->claim[number] \&\& sim->claim[number] != job) {|if (0) {
+a lead does not wait for the program of a lost node|tests/sim/lead.c|        if (other->folder->phase == folder->phase)\n            return true;|        (void)folder;
 a second submission sets back the run that a lead serves|tests/sim/daemon.c|        if (!sim->claim[folder]) /* otherwise it belongs to the lead */\n|
 a run that never began gets no tombstone|tests/sim/daemon.c|    if (!folder \&\& !run->has_begun \&\&|    if (0 \&\&
 '

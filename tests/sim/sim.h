@@ -46,6 +46,7 @@ struct sim_job {
     bool came_back;     /* the controller has lost its state, and found an older one */
     bool is_late;       /* submitted by a daemon that no longer had the lease */
     bool has_twin;      /* there is, or was, another job with the same token */
+    bool had_orphans;   /* a node was lost, and its program went on for a while */
     int64_t unwanted_s; /* how long the daemon could have seen and cancelled the job */
     bool was_warned;
     unsigned nodes;
@@ -168,6 +169,7 @@ struct sim {
 
     struct sim_lead leads[SIM_LEADS_MAX];
     unsigned lead_count;
+    struct sim_lead *orphans; /* programs that go on, although Slurm has lost their nodes */
     struct sim_folder folders[SIM_RUNS_MAX];
     unsigned folder_count;
     int64_t steps_wanted[SIM_ROWS]; /* at the rung of the phase */
@@ -243,6 +245,9 @@ bool lead_trains(const struct sim_lead *lead);
 void script_start(struct sim *sim, struct sim_job *job);
 void script_term(struct sim *sim, struct sim_job *job, enum run_outcome outcome);
 void script_tick(struct sim *sim, struct sim_job *job);
+/* Slurm has lost the node of the job. Its leads are dead, and their programs may go on. */
+void script_orphan(struct sim *sim, struct sim_job *job);
+void orphans_tick(struct sim *sim);
 
 /* told.c: the time on clocks that nobody sets; 0: none. */
 int64_t world_ms(int64_t second);

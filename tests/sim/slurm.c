@@ -304,6 +304,8 @@ static void job_tick(struct sim *sim, struct sim_job *job)
     }
     bool is_preempted = job->term_at && sim->now >= job->kill_at;
     bool has_failed = !is_preempted && sim_fault(sim, 2000);
+    if (has_failed)
+        script_orphan(sim, job);
     if (sim->now >= job->started + job->limit_s)
         job_end(sim, job, CLUSTER_JOB_TIMEOUT);
     else if ((is_preempted || has_failed) && !sim->cancels)
@@ -314,6 +316,7 @@ static void job_tick(struct sim *sim, struct sim_job *job)
 
 void slurm_tick(struct sim *sim)
 {
+    orphans_tick(sim);
     if (sim->now >= sim->controller_up_at && sim_fault(sim, 1500))
         controller_crash(sim);
     if (sim->now >= sim->controller_up_at && sim_fault(sim, 4000))
