@@ -3,29 +3,27 @@
 #ifndef PHASED_LIB_PROTOCOL_JOB_STATE_H
 #define PHASED_LIB_PROTOCOL_JOB_STATE_H
 
+/* Makes the constant of an enum from a row of its table. */
+#define WORD_SYMBOL(symbol, ...) symbol,
+
 /* {symbol, stored name, whether the job has ended}. A job that Slurm requeues becomes pending
  * again. */
 #define CLUSTER_JOB_STATES(X)                                                                      \
-    X(NONE, "none", false) /* Slurm has not shown the job */                                       \
-    X(PENDING, "pending", false)                                                                   \
-    X(RUNNING, "running", false)                                                                   \
-    X(SUSPENDED, "suspended", false)                                                               \
-    X(COMPLETED, "completed", true)                                                                \
-    X(CANCELLED, "cancelled", true)                                                                \
-    X(FAILED, "failed", true)                                                                      \
-    X(TIMEOUT, "timeout", true)                                                                    \
-    X(NODE_FAIL, "node_fail", true)                                                                \
-    X(PREEMPTED, "preempted", true)                                                                \
-    X(BOOT_FAIL, "boot_fail", true)                                                                \
-    X(DEADLINE, "deadline", true)                                                                  \
-    X(OUT_OF_MEMORY, "out_of_memory", true)                                                        \
-    X(UNKNOWN, "unknown", false)
+    X(CLUSTER_JOB_NONE, "none", false) /* Slurm has not shown the job */                           \
+    X(CLUSTER_JOB_PENDING, "pending", false)                                                       \
+    X(CLUSTER_JOB_RUNNING, "running", false)                                                       \
+    X(CLUSTER_JOB_SUSPENDED, "suspended", false)                                                   \
+    X(CLUSTER_JOB_COMPLETED, "completed", true)                                                    \
+    X(CLUSTER_JOB_CANCELLED, "cancelled", true)                                                    \
+    X(CLUSTER_JOB_FAILED, "failed", true)                                                          \
+    X(CLUSTER_JOB_TIMEOUT, "timeout", true)                                                        \
+    X(CLUSTER_JOB_NODE_FAIL, "node_fail", true)                                                    \
+    X(CLUSTER_JOB_PREEMPTED, "preempted", true)                                                    \
+    X(CLUSTER_JOB_BOOT_FAIL, "boot_fail", true)                                                    \
+    X(CLUSTER_JOB_DEADLINE, "deadline", true)                                                      \
+    X(CLUSTER_JOB_OUT_OF_MEMORY, "out_of_memory", true)                                            \
+    X(CLUSTER_JOB_UNKNOWN, "unknown", false)
 
-enum cluster_job_state {
-#define X(symbol, name, final) CLUSTER_JOB_##symbol,
-    CLUSTER_JOB_STATES(X)
-#undef X
-        CLUSTER_JOB_STATE_COUNT
-};
+enum cluster_job_state { CLUSTER_JOB_STATES(WORD_SYMBOL) CLUSTER_JOB_STATE_COUNT };
 
 #endif
