@@ -84,7 +84,6 @@ void effects_run(struct loop *loop);
 void rooms_open(struct loop *loop);
 int rooms_write(struct loop *loop, const struct core_effect *effect, struct error *err);
 int rooms_carry(struct loop *loop, const struct core_effect *effect);
-void rooms_clock_set(struct loop *loop, int64_t by_ms);
 void rooms_turned(struct loop *loop);
 int rooms_answer(struct loop *loop, const struct core_effect *effect,
                  const struct cluster_result *result);

@@ -116,9 +116,6 @@ struct room {
     /* Called every `every_ms` of monotonic time, unless nothing can be recorded at present. */
     unsigned every_ms;
     void (*look)(void *state);
-    /* Somebody has set the machine's clock by so much. The room moves the times of day that it
-     * waits for. */
-    void (*clock_set)(void *state, int64_t by_ms);
     /* A turn has ended. */
     void (*turned)(void *state);
     /* Takes the cluster's answer to a request of this kind. `effect` is the effect that made the

@@ -101,13 +101,6 @@ int rooms_carry(struct loop *loop, const struct core_effect *effect)
     return place->room->carry[effect->kind](place->state, effect);
 }
 
-void rooms_clock_set(struct loop *loop, int64_t by_ms)
-{
-    for (size_t i = 0; i < loop->place_count; i++)
-        if (loop->places[i].room->clock_set)
-            loop->places[i].room->clock_set(loop->places[i].state, by_ms);
-}
-
 void rooms_turned(struct loop *loop)
 {
     for (size_t i = 0; i < loop->place_count; i++)

@@ -206,10 +206,8 @@ void turn(struct loop *loop)
         return;
     loop->is_turning = true;
     int64_t set_ms = clock_look(), now_ms = clock_ms();
-    if (set_ms) {
+    if (set_ms)
         turn_clock(loop, set_ms);
-        rooms_clock_set(loop, set_ms);
-    }
     if (loop->results_ms != INT64_MAX && (loop->queue.first || now_ms >= loop->results_ms)) {
         loop->results_ms = INT64_MAX;
         effects_answer(loop);

@@ -24,8 +24,6 @@
 enum {
     NOTIFY_EVERY_MS = 2000,
     NOTIFY_AT_ONCE_MAX = 4,
-    NOTIFY_RETRY_FIRST_MS = 15 * 1000, /* doubled each time */
-    NOTIFY_RETRY_LAST_MS = 3600 * 1000,
     NOTIFY_GIVE_UP_MS = 24 * 3600 * 1000,
 };
 
@@ -55,10 +53,10 @@ struct notify {
 /* When a notice is due again that was tried `tries` times, including this time. */
 static int64_t notify_retry_at(int64_t now_ms, unsigned tries)
 {
-    int64_t delay_ms = NOTIFY_RETRY_FIRST_MS;
-    for (unsigned i = 1; i < tries && delay_ms < NOTIFY_RETRY_LAST_MS; i++)
+    int64_t delay_ms = NOTICE_RETRY_FIRST_MS;
+    for (unsigned i = 1; i < tries && delay_ms < NOTICE_RETRY_LAST_MS; i++)
         delay_ms *= 2;
-    return now_ms + (delay_ms < NOTIFY_RETRY_LAST_MS ? delay_ms : NOTIFY_RETRY_LAST_MS);
+    return now_ms + (delay_ms < NOTICE_RETRY_LAST_MS ? delay_ms : NOTICE_RETRY_LAST_MS);
 }
 
 static uint64_t notice_number(const json_t *notice, const char *key)
@@ -338,27 +336,6 @@ static void notify_look(void *state)
     json_decref(notices);
 }
 
-/* --- A clock that is set ---------------------------------------------------------------------- */
-
-struct move_item {
-    struct loop_item item;
-    int64_t by_ms;
-};
-
-static int move_write(struct loop_item *base, struct store *store, struct error *err)
-{
-    const struct move_item *item = (const struct move_item *)base;
-    return store_notices_move(store, item->by_ms, err);
-}
-
-static void notify_clock_set(void *state, int64_t by_ms)
-{
-    struct notify *notify = state;
-    struct move_item *item = xcalloc(1, sizeof *item);
-    *item = (struct move_item){.item = {.write = move_write, .free = free}, .by_ms = by_ms};
-    loop_post_item(notify->loop, &item->item, NULL);
-}
-
 /* --- The room --------------------------------------------------------------------------------- */
 
 static void *notify_open(struct loop *loop)
@@ -384,7 +361,6 @@ static void notify_close(void *state)
 
 const struct room notify_room = {
     .open = notify_open,
-    .clock_set = notify_clock_set,
     .every_ms = NOTIFY_EVERY_MS,
     .look = notify_look,
     .close = notify_close,

@@ -30,8 +30,8 @@ SELECT event.id AS event, event.time / 1000.0 AS time, event.workflow, phase.nam
  LIMIT :limit;
 
 -- name: notice_list
--- The notices that are due. A notice never waits longer than an hour (NOTIFY_RETRY_LAST_MS). If it
--- seems to, the clock was ahead when the daemon last ran.
+-- The notices that are due. A notice that would wait longer than the delay before its next try is
+-- due too: its due time is from a clock that was set back since.
 SELECT notice.id AS notice, notice.kind, notice.way, notice.message, notice.tries,
        notice.time / 1000.0 AS time, notice.workflow, workflow.name,
        notice.workflow || ifnull('/' || phase.name, '') AS address,
@@ -40,17 +40,14 @@ SELECT notice.id AS notice, notice.kind, notice.way, notice.message, notice.trie
   FROM notice
   JOIN workflow ON workflow.id = notice.workflow
   LEFT JOIN phase ON phase.id = notice.phase
- WHERE notice.done IS NULL AND (notice.due <= :now OR notice.due > :now + 3600000)
+ WHERE notice.done IS NULL AND (notice.due <= :now
+        OR notice.due > :now + min(:first << (notice.tries - 1), :last))
  ORDER BY notice.tries, notice.id
  LIMIT :limit;
 
 -- name: notice_done
 -- A notice needs no more tries.
 UPDATE notice SET done = :now WHERE id = :notice;
-
--- name: notice_move
--- The clock was set. Moves the due times of all notices that are not told yet.
-UPDATE notice SET due = due + :by WHERE done IS NULL;
 
 -- name: notice_retry
 -- A notice is to be tried again later.
