@@ -68,7 +68,7 @@ void finals_add(struct loop *loop, struct workflow *workflow)
 void finals_drop(struct loop *loop)
 {
     size_t kept = 0;
-    if (loop->queue.first || loop->batch.first)
+    if (!STAILQ_EMPTY(&loop->queue) || !STAILQ_EMPTY(&loop->batch))
         return;
     for (size_t i = 0; i < loop->final_count; i++) {
         struct workflow *workflow = loop->finals[i];

@@ -79,7 +79,7 @@ static void on_prepare(uv_prepare_t *prepare)
 static void on_check(uv_check_t *check)
 {
     struct loop *loop = check->data;
-    if (loop->queue.first)
+    if (!STAILQ_EMPTY(&loop->queue))
         turn(loop);
 }
 
@@ -187,8 +187,8 @@ int loop_open(const struct loop_config *config, struct loop **ret_loop, struct e
     loop->config = *config;
     loop->end = loop_end;
     loop->results_ms = INT64_MAX;
-    posts_init(&loop->queue);
-    posts_init(&loop->batch);
+    STAILQ_INIT(&loop->queue);
+    STAILQ_INIT(&loop->batch);
     int status = crash_init(err);
     if (status == 0)
         status = load_record(loop, err);

@@ -46,35 +46,11 @@ void post_free(struct post *post)
     free(post);
 }
 
-void posts_init(struct posts *posts)
-{
-    posts->first = NULL;
-    posts->end = &posts->first;
-}
-
-void posts_add(struct posts *posts, struct post *post)
-{
-    *posts->end = post;
-    posts->end = &post->next;
-}
-
-void posts_add_first(struct posts *posts, struct post *post)
-{
-    post->next = posts->first;
-    posts->first = post;
-    if (!post->next)
-        posts->end = &post->next;
-}
-
 struct post *posts_take(struct posts *posts)
 {
-    struct post *post = posts->first;
-    if (!post)
-        return NULL;
-    posts->first = post->next;
-    if (!posts->first)
-        posts->end = &posts->first;
-    post->next = NULL;
+    struct post *post = STAILQ_FIRST(posts);
+    if (post)
+        STAILQ_REMOVE_HEAD(posts, link);
     return post;
 }
 

@@ -5,13 +5,14 @@
 #include "daemon/core/core.h"
 
 #include <stdbool.h>
+#include <sys/queue.h>
 
 struct loop_item;
 
 enum { POST_TEXTS = 8 }; /* the most texts in an event */
 
 struct post {
-    struct post *next;
+    STAILQ_ENTRY(post) link;
     struct loop_item *item;
     struct core_event event;
     bool has_event;
@@ -19,16 +20,11 @@ struct post {
 };
 
 /* A queue, which owns what is in it. */
-struct posts {
-    struct post *first, **end;
-};
+STAILQ_HEAD(posts, post);
 
 struct post *post_new(struct loop_item *item, const struct core_event *event);
 void post_free(struct post *post);
 
-void posts_init(struct posts *posts);
-void posts_add(struct posts *posts, struct post *post);
-void posts_add_first(struct posts *posts, struct post *post);
 struct post *posts_take(struct posts *posts); /* the oldest; NULL: empty */
 void posts_free(struct posts *posts);
 

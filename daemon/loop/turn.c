@@ -13,7 +13,8 @@
 
 void loop_post_item(struct loop *loop, struct loop_item *item, const struct core_event *event)
 {
-    posts_add(&loop->queue, post_new(item, event));
+    struct post *post = post_new(item, event);
+    STAILQ_INSERT_TAIL(&loop->queue, post, link);
 }
 
 void loop_post(struct loop *loop, const struct core_event *event)
@@ -28,7 +29,9 @@ static int batch_write_rows(struct loop *loop, struct error *err)
     int status = loop->is_rebound ? store_set_cluster(loop->config.store, loop->binding, err) : 0;
     if (status < 0)
         return status;
-    for (struct post *post = loop->batch.first; post; post = post->next) {
+    const struct post *post;
+    STAILQ_FOREACH(post, &loop->batch, link)
+    {
         if (!post->item || !post->item->write)
             continue;
         status = post->item->write(post->item, loop->config.store, err);
@@ -48,7 +51,8 @@ static int batch_write_rows(struct loop *loop, struct error *err)
 static int batch_commit(struct loop *loop, struct error *err)
 {
     bool has_rows = loop->effects.count > 0 || loop->is_rebound;
-    for (struct post *post = loop->batch.first; post && !has_rows; post = post->next)
+    for (const struct post *post = STAILQ_FIRST(&loop->batch); post && !has_rows;
+         post = STAILQ_NEXT(post, link))
         has_rows = post->item && post->item->write;
     if (!has_rows) /* rows that could not be written may have been taken back */
         return loop->trouble[0] ? store_try_commit(loop->config.store, err) : 0;
@@ -100,11 +104,11 @@ static bool may_pass(const struct error *failure)
  * the last numbers, and nobody was told the numbers. False: there was no new workflow. */
 static bool batch_take_back(struct loop *loop, const struct error *failure)
 {
-    struct posts kept;
+    struct posts all = STAILQ_HEAD_INITIALIZER(all);
     struct post *post;
     uint64_t first = 0;
-    posts_init(&kept);
-    while ((post = posts_take(&loop->batch))) {
+    STAILQ_CONCAT(&all, &loop->batch);
+    while ((post = posts_take(&all))) {
         struct loop_item *item = post->item;
         if (item && item->done) {
             item->done(item, failure);
@@ -115,11 +119,9 @@ static bool batch_take_back(struct loop *loop, const struct error *failure)
             batch_remove(loop, item->added);
             post_free(post);
         } else {
-            posts_add(&kept, post);
+            STAILQ_INSERT_TAIL(&loop->batch, post, link);
         }
     }
-    while ((post = posts_take(&kept)))
-        posts_add(&loop->batch, post);
     if (first)
         core_give_again(loop->core, first);
     return first;
@@ -197,7 +199,8 @@ static void tell_listener(struct loop *loop)
 void turn_clock(struct loop *loop, int64_t by_ms)
 {
     const struct core_event event = {.kind = EV_CLOCK, .step = by_ms};
-    posts_add_first(&loop->queue, post_new(NULL, &event));
+    struct post *post = post_new(NULL, &event);
+    STAILQ_INSERT_HEAD(&loop->queue, post, link);
 }
 
 void turn(struct loop *loop)
@@ -208,7 +211,8 @@ void turn(struct loop *loop)
     int64_t set_ms = clock_look(), now_ms = clock_ms();
     if (set_ms)
         turn_clock(loop, set_ms);
-    if (loop->results_ms != INT64_MAX && (loop->queue.first || now_ms >= loop->results_ms)) {
+    if (loop->results_ms != INT64_MAX &&
+        (!STAILQ_EMPTY(&loop->queue) || now_ms >= loop->results_ms)) {
         loop->results_ms = INT64_MAX;
         effects_answer(loop);
     }
@@ -219,15 +223,15 @@ void turn(struct loop *loop)
         loop->batch_ms = loop_now_ms();
         while ((post = posts_take(&loop->queue))) {
             post->event.now_ms = loop->batch_ms;
-            posts_add(&loop->batch, post);
+            STAILQ_INSERT_TAIL(&loop->batch, post, link);
             if (post->has_event)
                 core_decide(loop->core, &post->event, &loop->effects);
         }
-        if (loop->batch.first || loop->is_rebound)
+        if (!STAILQ_EMPTY(&loop->batch) || loop->is_rebound)
             batch_try(loop);
         if (!loop->trouble[0])
             effects_run(loop);
-        if (!loop->queue.first)
+        if (STAILQ_EMPTY(&loop->queue))
             break;
     }
     if (!loop->is_fenced) {

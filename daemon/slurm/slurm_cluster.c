@@ -1,5 +1,5 @@
-/* The Slurm thread takes requests from one list, calls libslurm, and puts the results on another
- * list. */
+/* The Slurm thread takes requests from one queue, calls libslurm, and puts the results into another
+ * queue. */
 #include "daemon/slurm/slurm_cluster.h"
 
 #include "daemon/slurm/answer.h"
@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@
  * queue is therefore noticed when a request is made, and the thread always has room for a
  * result. */
 struct request {
-    struct request *next;
+    STAILQ_ENTRY(request) link;
     struct cluster_result result; /* its kind, target and job_id are also those of the request */
     struct submission *submissions[SURVEY_FORECASTS_MAX]; /* one to submit, or those of a survey */
     size_t submission_count;
@@ -37,9 +38,7 @@ struct request {
     int64_t begin; /* of CLUSTER_BEGIN */
 };
 
-struct request_list {
-    struct request *first, **end;
-};
+STAILQ_HEAD(requests, request);
 
 struct slurm_cluster {
     struct cluster cluster;
@@ -49,7 +48,7 @@ struct slurm_cluster {
 
     pthread_mutex_t mutex; /* guards the members up to the next blank line */
     pthread_cond_t changed;
-    struct request_list waiting, answered;
+    struct requests waiting, answered;
     bool closing;
 
     /* The thread alone uses the members below. */
@@ -59,28 +58,11 @@ struct slurm_cluster {
     struct partitions partitions;
 };
 
-static void list_init(struct request_list *list)
+static struct request *requests_take(struct requests *requests)
 {
-    list->first = NULL;
-    list->end = &list->first;
-}
-
-static void list_add(struct request_list *list, struct request *request)
-{
-    assert(request);
-    request->next = NULL;
-    *list->end = request;
-    list->end = &request->next;
-}
-
-static struct request *list_take(struct request_list *list)
-{
-    struct request *request = list->first;
-    if (!request)
-        return NULL;
-    list->first = request->next;
-    if (!list->first)
-        list->end = &list->first;
+    struct request *request = STAILQ_FIRST(requests);
+    if (request)
+        STAILQ_REMOVE_HEAD(requests, link);
     return request;
 }
 
@@ -94,14 +76,10 @@ static void request_free(struct request *request)
     free(request);
 }
 
-/* Frees a request and the requests linked to it. */
-static void requests_free(struct request *request)
+static void requests_free(struct requests *requests)
 {
-    while (request) {
-        struct request *next = request->next;
+    for (struct request *request; (request = requests_take(requests));)
         request_free(request);
-        request = next;
-    }
 }
 
 static struct slurm_cluster *slurm_cluster_of(struct cluster *cluster)
@@ -202,13 +180,15 @@ static int learn_name(struct slurm_cluster *slurm)
 }
 
 /* Loads all jobs once, to answer a poll or several lookups that follow each other. */
-static void carry_out_load(struct slurm_cluster *slurm, struct request *batch)
+static void carry_out_load(struct slurm_cluster *slurm, const struct requests *batch)
 {
+    struct request *request;
     job_info_msg_t *loaded = NULL;
     int slurm_result = slurm_load_job_user(&loaded, getuid(), SHOW_ALL);
     if (slurm_result == SLURM_SUCCESS)
         slurm_result = learn_name(slurm); /* jobs of an unknown cluster say nothing */
-    for (struct request *request = batch; request; request = request->next) {
+    STAILQ_FOREACH(request, batch, link)
+    {
         struct cluster_result *result = &request->result;
         answer_change(result, slurm_result);
         if (slurm_result != SLURM_SUCCESS)
@@ -256,27 +236,29 @@ static void carry_out_cancel(struct request *request)
     answer_change(&request->result, slurm_kill_job(request->result.job_id, SIGKILL, 0));
 }
 
-static void carry_out(struct slurm_cluster *slurm, struct request *batch)
+/* `request` is the first request of the batch. */
+static void carry_out(struct slurm_cluster *slurm, struct request *request,
+                      const struct requests *batch)
 {
-    switch (batch->result.kind) {
+    switch (request->result.kind) {
     case CLUSTER_SUBMIT:
-        carry_out_submit(slurm, batch);
+        carry_out_submit(slurm, request);
         break;
     case CLUSTER_LOOKUP:
     case CLUSTER_POLL:
         carry_out_load(slurm, batch);
         break;
     case CLUSTER_CANCEL:
-        if (is_same_job(batch))
-            carry_out_cancel(batch);
+        if (is_same_job(request))
+            carry_out_cancel(request);
         break;
     case CLUSTER_BEGIN:
-        if (is_same_job(batch))
-            carry_out_begin(slurm, batch);
+        if (is_same_job(request))
+            carry_out_begin(slurm, request);
         break;
     case CLUSTER_SURVEY:
-        surveyor_look(&slurm->partitions, batch->submissions, batch->submission_count,
-                      &batch->result);
+        surveyor_look(&slurm->partitions, request->submissions, request->submission_count,
+                      &request->result);
         break;
     }
 }
@@ -292,34 +274,30 @@ static bool configuration_is_new(struct slurm_cluster *slurm)
     return configuration_check(slurm->config.checker, slurm->config.home, NULL) == 0;
 }
 
-/* Waits for requests. Returns one request, or all lookups at the head of the list, linked. NULL:
- * the cluster ends. */
-static struct request *next_batch(struct slurm_cluster *slurm)
+/* Waits for requests. Takes one request, or all lookups at the head of the queue, and returns the
+ * first of them. NULL: the cluster ends. */
+static struct request *take_batch(struct slurm_cluster *slurm, struct requests *batch)
 {
-    struct request_list batch;
-    list_init(&batch);
+    struct request *request;
     pthread_mutex_lock(&slurm->mutex);
-    while (!slurm->closing && !slurm->waiting.first)
+    while (!slurm->closing && STAILQ_EMPTY(&slurm->waiting))
         pthread_cond_wait(&slurm->changed, &slurm->mutex);
-    if (!slurm->closing) {
-        list_add(&batch, list_take(&slurm->waiting));
-        while (batch.first->result.kind == CLUSTER_LOOKUP && slurm->waiting.first &&
-               slurm->waiting.first->result.kind == CLUSTER_LOOKUP)
-            list_add(&batch, list_take(&slurm->waiting));
+    bool goes_on = !slurm->closing;
+    while (goes_on && (request = requests_take(&slurm->waiting))) {
+        const struct request *next = STAILQ_FIRST(&slurm->waiting);
+        STAILQ_INSERT_TAIL(batch, request, link);
+        goes_on =
+            request->result.kind == CLUSTER_LOOKUP && next && next->result.kind == CLUSTER_LOOKUP;
     }
     pthread_mutex_unlock(&slurm->mutex);
-    return batch.first;
+    return STAILQ_FIRST(batch);
 }
 
-static void hand_over(struct slurm_cluster *slurm, struct request *batch)
+static void hand_over(struct slurm_cluster *slurm, struct requests *batch)
 {
     pthread_mutex_lock(&slurm->mutex);
-    bool was_empty = !slurm->answered.first;
-    while (batch) {
-        struct request *request = batch;
-        batch = batch->next;
-        list_add(&slurm->answered, request);
-    }
+    bool was_empty = STAILQ_EMPTY(&slurm->answered);
+    STAILQ_CONCAT(&slurm->answered, batch);
     pthread_mutex_unlock(&slurm->mutex);
     if (was_empty)
         slurm->config.wake(slurm->config.wake_context);
@@ -328,14 +306,15 @@ static void hand_over(struct slurm_cluster *slurm, struct request *batch)
 static void *slurm_cluster_run(void *context)
 {
     struct slurm_cluster *slurm = context;
-    for (struct request *batch; (batch = next_batch(slurm));) {
+    struct requests batch = STAILQ_HEAD_INITIALIZER(batch);
+    for (struct request *request; (request = take_batch(slurm, &batch));) {
         if (configuration_is_new(slurm)) {
-            requests_free(batch);
+            requests_free(&batch);
             slurm->config.renew(slurm->config.renew_context);
             break;
         }
-        carry_out(slurm, batch);
-        hand_over(slurm, batch);
+        carry_out(slurm, request, &batch);
+        hand_over(slurm, &batch);
     }
     return NULL;
 }
@@ -359,7 +338,7 @@ static int ask(struct slurm_cluster *slurm, struct request *request, struct erro
                          CLUSTER_REQUESTS_MAX);
     }
     pthread_mutex_lock(&slurm->mutex);
-    list_add(&slurm->waiting, request);
+    STAILQ_INSERT_TAIL(&slurm->waiting, request, link);
     pthread_cond_signal(&slurm->changed);
     pthread_mutex_unlock(&slurm->mutex);
     return 0;
@@ -429,7 +408,7 @@ static bool slurm_cluster_take(struct cluster *cluster, struct cluster_result *r
 {
     struct slurm_cluster *slurm = slurm_cluster_of(cluster);
     pthread_mutex_lock(&slurm->mutex);
-    struct request *request = list_take(&slurm->answered);
+    struct request *request = requests_take(&slurm->answered);
     pthread_mutex_unlock(&slurm->mutex);
     if (!request)
         return false;
@@ -445,8 +424,8 @@ static void slurm_cluster_release(struct slurm_cluster *slurm)
     partitions_fini(&slurm->partitions);
     slurm_fini();
     free(slurm->configuration);
-    requests_free(slurm->waiting.first);
-    requests_free(slurm->answered.first);
+    requests_free(&slurm->waiting);
+    requests_free(&slurm->answered);
     pthread_cond_destroy(&slurm->changed);
     pthread_mutex_destroy(&slurm->mutex);
     free(slurm);
@@ -498,8 +477,8 @@ int slurm_cluster_new(const struct slurm_cluster_config *config, struct cluster 
     slurm->configuration = configuration_read();
     slurm->version = configuration_version(slurm->configuration);
     slurm_init_job_desc_msg(&slurm->defaults);
-    list_init(&slurm->waiting);
-    list_init(&slurm->answered);
+    STAILQ_INIT(&slurm->waiting);
+    STAILQ_INIT(&slurm->answered);
     pthread_mutex_init(&slurm->mutex, NULL);
     pthread_cond_init(&slurm->changed, NULL);
     status = thread_start(slurm);
