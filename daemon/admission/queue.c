@@ -424,27 +424,19 @@ unsigned admission_position(struct loop *loop, uint64_t job)
 
 /* --- The room --------------------------------------------------------------------------------- */
 
-static void *admission_open(struct loop *loop)
-{
-    struct admission *admission = xcalloc(1, sizeof *admission);
-    admission->loop = loop;
-    loop_look(loop, &admission_room, 0);
-    return admission;
-}
-
-static void admission_free(void *state)
+static void admission_fini(void *state)
 {
     struct admission *admission = state;
     round_end(&admission->queue);
     json_decref(admission->limits.file);
     json_decref(admission->month.budget);
     free(admission->lifts);
-    free(admission);
 }
 
 const struct room admission_room = {
-    .open = admission_open,
+    .state_size = sizeof(struct admission),
     .every_ms = BUDGET_EVERY_MS,
+    .looks_at_once = true,
     .look = budget_look,
-    .free = admission_free,
+    .fini = admission_fini,
 };

@@ -34,13 +34,6 @@ static void ageing_post(struct loop *loop)
 
 /* --- The room --------------------------------------------------------------------------------- */
 
-static void *ingest_open(struct loop *loop)
-{
-    struct ingest *ingest = xcalloc(1, sizeof *ingest);
-    ingest->loop = loop;
-    return ingest;
-}
-
 static int carry_read_outcome(void *state, const struct core_effect *effect)
 {
     bool is_read = journal_read_outcome(state, effect->run);
@@ -64,15 +57,8 @@ static void ingest_turned(void *state)
         notes_committed(ingest);
 }
 
-static void ingest_free(void *state)
-{
-    struct ingest *ingest = state;
-    notes_fini(ingest);
-    free(ingest);
-}
-
 const struct room ingest_room = {
-    .open = ingest_open,
+    .state_size = sizeof(struct ingest),
     .carry = {[FX_READ_OUTCOME] = carry_read_outcome,
               [FX_SEAL] = lead_seal,
               [FX_TELL_STOP] = lead_tell,
@@ -81,5 +67,5 @@ const struct room ingest_room = {
     .turned = ingest_turned,
     .every_ms = LOOK_EVERY_MS,
     .look = ingest_look,
-    .free = ingest_free,
+    .fini = notes_fini,
 };

@@ -119,7 +119,7 @@ void notes_sweep(struct ingest *ingest);
 /* Everything that was posted is in the record: forgets the checkpoints that may have been
  * missing there. */
 void notes_committed(struct ingest *ingest);
-void notes_fini(struct ingest *ingest);
+void notes_fini(void *state); /* of the room */
 
 /* How far the journal of this node was taken. The record says so at first. -E2BIG: the run has more
  * than NOTES_NODES_MAX nodes. Borrowed like the notes. */

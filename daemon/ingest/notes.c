@@ -56,8 +56,9 @@ void notes_committed(struct ingest *ingest)
     ingest->has_saved = false;
 }
 
-void notes_fini(struct ingest *ingest)
+void notes_fini(void *state)
 {
+    struct ingest *ingest = state;
     uint64_t run;
     while (map_any(&ingest->notes, &run))
         notes_forget(ingest, run);

@@ -253,7 +253,7 @@ enum {
 
 struct judge {
     struct loop *loop;
-    json_t *answers; /* by run or by matrix: {"until": uv_hrtime(), "answer"} */
+    json_t *answers; /* by run or by matrix: {"until": uv_hrtime(), "answer"}, or NULL */
 };
 
 /* The answer that is still to be given again; NULL: the answer has to be worked out. */
@@ -270,6 +270,8 @@ static void answer_keep(struct judge *judge, const char *key, uint64_t begin, js
     if (!answer)
         return;
     uint64_t end = uv_hrtime(), until = end + (SO_FAR_PART - 1) * (end - begin);
+    if (!judge->answers)
+        judge->answers = json_object();
     if (json_object_size(judge->answers) >= SO_FAR_RUNS)
         (void)json_object_clear(judge->answers);
     (void)json_object_set_new(
@@ -347,23 +349,14 @@ static int carry_remedy(void *state, const struct core_effect *effect)
     return CARRIED_LATER_MS + RECORD_RETRY_MS;
 }
 
-static void *judge_open(struct loop *loop)
-{
-    struct judge *judge = xcalloc(1, sizeof *judge);
-    judge->loop = loop;
-    judge->answers = json_object();
-    return judge;
-}
-
-static void judge_free(void *state)
+static void judge_fini(void *state)
 {
     struct judge *judge = state;
     json_decref(judge->answers);
-    free(judge);
 }
 
 const struct room judge_room = {
-    .open = judge_open,
-    .free = judge_free,
+    .state_size = sizeof(struct judge),
+    .fini = judge_fini,
     .carry = {[FX_JUDGE] = carry_judge, [FX_REMEDY] = carry_remedy},
 };

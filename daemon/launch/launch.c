@@ -7,7 +7,6 @@
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
-#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -169,15 +168,7 @@ static int carry_begin(void *state, const struct core_effect *effect)
 
 /* --- The room --------------------------------------------------------------------------------- */
 
-static void *launch_open(struct loop *loop)
-{
-    struct launch *launch = xcalloc(1, sizeof *launch);
-    launch->loop = loop;
-    loop_look(loop, &launch_room, 0);
-    return launch;
-}
-
-static void launch_free(void *state)
+static void launch_fini(void *state)
 {
     struct launch *launch = state;
     json_decref(launch->failures);
@@ -185,11 +176,10 @@ static void launch_free(void *state)
     map_fini(&launch->anywhere);
     map_fini(&launch->begun);
     free(launch->starts);
-    free(launch);
 }
 
 const struct room launch_room = {
-    .open = launch_open,
+    .state_size = sizeof(struct launch),
     .write = secret_write,
     .carry = {[FX_SUBMIT] = carry_submit,
               [FX_LOOKUP] = carry_lookup,
@@ -201,7 +191,8 @@ const struct room launch_room = {
                [CLUSTER_CANCEL] = change_answer,
                [CLUSTER_BEGIN] = change_answer},
     .every_ms = POLL_BUSY_MS,
+    .looks_at_once = true,
     .look = poll_look,
     .turned = poll_turned,
-    .free = launch_free,
+    .fini = launch_fini,
 };

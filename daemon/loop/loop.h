@@ -105,9 +105,9 @@ enum {
 /* A room knows one feature. The loop knows nothing of the feature, and calls the room by this
  * table. Members may be NULL. */
 struct room {
-    /* Returns the room's state, which is passed to the other functions. Without open() the loop
-     * itself is passed. */
-    void *(*open)(struct loop *loop);
+    /* The size of the room's state, which is passed to the functions. A new state is zeroed, but
+     * for its first member, a `struct loop *`. 0: the loop itself is passed. */
+    size_t state_size;
     /* Writes what an effect needs besides its own row, in the transaction of the effect. */
     int (*write)(void *state, const struct core_effect *effect, struct error *err);
     /* Carries out an effect that was committed. If this is not possible now, the effect is tried
@@ -115,6 +115,7 @@ struct room {
     int (*carry[FX_COUNT])(void *state, const struct core_effect *effect);
     /* Called every `every_ms` of monotonic time, unless nothing can be recorded at present. */
     unsigned every_ms;
+    bool looks_at_once; /* after the start; false: the first look comes after `every_ms` */
     void (*look)(void *state);
     /* A turn has ended. */
     void (*turned)(void *state);
@@ -123,10 +124,11 @@ struct room {
      * `effect` is NULL, and the value does not matter. */
     int (*answer[CLUSTER_KIND_COUNT])(void *state, const struct core_effect *effect,
                                       const struct cluster_result *result);
-    /* The loop closes. What the room waits for ends now; free() comes after the last
+    /* The loop closes. What the room waits for ends now; fini() comes after the last
      * loop_release(). */
     void (*close)(void *state);
-    void (*free)(void *state);
+    /* Frees what the state has, and not the state itself. */
+    void (*fini)(void *state);
 };
 
 /* The state of a room that is open. */

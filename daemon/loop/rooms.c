@@ -64,6 +64,13 @@ void loop_look(struct loop *loop, const struct room *room, unsigned in_ms)
     (void)uv_timer_start(&place_of(loop, room)->timer, on_look, first_ms, room->every_ms);
 }
 
+static void *state_new(struct loop *loop, size_t size)
+{
+    struct loop **state = xcalloc(1, size);
+    *state = loop;
+    return state;
+}
+
 void rooms_open(struct loop *loop)
 {
     size_t count = 0;
@@ -78,8 +85,8 @@ void rooms_open(struct loop *loop)
         place->timer.data = place;
         loop_hold(loop);
         if (room->look)
-            loop_look(loop, room, room->every_ms);
-        place->state = room->open ? room->open(loop) : loop;
+            loop_look(loop, room, room->looks_at_once ? 0 : room->every_ms);
+        place->state = room->state_size ? state_new(loop, room->state_size) : loop;
     }
 }
 
@@ -137,8 +144,12 @@ void rooms_close(struct loop *loop)
 
 void rooms_free(struct loop *loop)
 {
-    for (size_t i = loop->place_count; i-- > 0;)
-        if (loop->places[i].room->free)
-            loop->places[i].room->free(loop->places[i].state);
+    for (size_t i = loop->place_count; i-- > 0;) {
+        const struct loop_place *place = &loop->places[i];
+        if (place->room->fini)
+            place->room->fini(place->state);
+        if (place->room->state_size)
+            free(place->state);
+    }
     free(loop->places);
 }

@@ -338,14 +338,6 @@ static void notify_look(void *state)
 
 /* --- The room --------------------------------------------------------------------------------- */
 
-static void *notify_open(struct loop *loop)
-{
-    struct notify *notify = xcalloc(1, sizeof *notify);
-    notify->loop = loop;
-    loop_look(loop, &notify_room, 0);
-    return notify;
-}
-
 /* Ends the programs that run. Their notices are told again after the next start. */
 static void notify_close(void *state)
 {
@@ -360,9 +352,9 @@ static void notify_close(void *state)
 }
 
 const struct room notify_room = {
-    .open = notify_open,
+    .state_size = sizeof(struct notify),
     .every_ms = NOTIFY_EVERY_MS,
+    .looks_at_once = true,
     .look = notify_look,
     .close = notify_close,
-    .free = free,
 };

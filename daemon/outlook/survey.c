@@ -82,13 +82,6 @@ int outlook_survey(struct loop *loop, const struct cluster_description *const *d
 
 /* --- The room --------------------------------------------------------------------------------- */
 
-static void *outlook_open(struct loop *loop)
-{
-    struct outlook *outlook = xcalloc(1, sizeof *outlook);
-    outlook->loop = loop;
-    return outlook;
-}
-
 static int outlook_take(void *state, const struct core_effect *effect,
                         const struct cluster_result *result)
 {
@@ -106,16 +99,15 @@ static void outlook_close(void *state)
         survey_answer(outlook, id, NULL);
 }
 
-static void outlook_free(void *state)
+static void outlook_fini(void *state)
 {
     struct outlook *outlook = state;
     map_fini(&outlook->askers);
-    free(outlook);
 }
 
 const struct room outlook_room = {
-    .open = outlook_open,
+    .state_size = sizeof(struct outlook),
     .answer = {[CLUSTER_SURVEY] = outlook_take},
     .close = outlook_close,
-    .free = outlook_free,
+    .fini = outlook_fini,
 };
