@@ -11,6 +11,67 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Reads the members of one phase. The phase was checked when it was written, so only types and
+ * ranges are checked here: a damaged record must do no harm. The reader remembers the first damaged
+ * member, so that nobody has to check for failure after each member. */
+struct phase_reader {
+    const char *bad;
+};
+
+static const json_t *phase_member(struct phase_reader *reader, const json_t *json, const char *key,
+                                  json_type type)
+{
+    const json_t *member = json_object_get(json, key);
+    if (member && json_typeof(member) == type)
+        return member;
+    if (!reader->bad)
+        reader->bad = key;
+    return NULL;
+}
+
+static const char *phase_string(struct phase_reader *reader, const json_t *json, const char *key)
+{
+    return json_string_value(phase_member(reader, json, key, JSON_STRING));
+}
+
+/* Whether the phase has a value for a key that it need not have. A workflow of an earlier version
+ * lacks the members that came later. */
+static bool phase_has(const json_t *json, const char *key)
+{
+    const json_t *member = json_object_get(json, key);
+    return member && !json_is_null(member);
+}
+
+static const char *phase_optional_string(struct phase_reader *reader, const json_t *json,
+                                         const char *key)
+{
+    return phase_has(json, key) ? phase_string(reader, json, key) : NULL;
+}
+
+/* Returns 0 if `min` is 0 and the phase has no value. */
+static uint32_t phase_whole(struct phase_reader *reader, const json_t *json, const char *key,
+                            uint32_t min)
+{
+    if (min == 0 && !phase_has(json, key))
+        return 0;
+    json_int_t number = json_integer_value(phase_member(reader, json, key, JSON_INTEGER));
+    bool is_good = number >= min && number <= INT32_MAX;
+    if (!is_good && !reader->bad)
+        reader->bad = key;
+    return is_good ? (uint32_t)number : min;
+}
+
+/* Whether the member at `key` is `yes`; otherwise it is `no`. */
+static bool phase_is(struct phase_reader *reader, const json_t *json, const char *key,
+                     const char *yes, const char *no)
+{
+    const char *word = phase_string(reader, json, key);
+    bool is_yes = word && text_equal(word, yes);
+    if (word && !is_yes && !text_equal(word, no) && !reader->bad)
+        reader->bad = key;
+    return is_yes;
+}
+
 /* Finds an earlier phase by its name; NULL: there is no such phase. */
 static struct phase *model_of_find(const struct workflow *workflow, const struct phase *phase,
                                    const char *name)
@@ -21,29 +82,31 @@ static struct phase *model_of_find(const struct workflow *workflow, const struct
     return NULL;
 }
 
-static int model_of_beside(const struct workflow *workflow, struct phase *phase,
-                           const struct phase_spec *spec, struct error *err)
+/* `host` is the phase that `colocate` names, or NULL. */
+static int model_of_beside(const struct workflow *workflow, struct phase *phase, const char *host,
+                           struct error *err)
 {
-    if (!spec->colocate)
+    if (!host)
         return 0;
-    phase->beside = model_of_find(workflow, phase, spec->colocate);
+    phase->beside = model_of_find(workflow, phase, host);
     if (!phase->beside || phase->beside->beside)
         return error_set(err, -EINVAL,
                          "phase %s: `colocate: %s` must name an earlier phase without `colocate`",
-                         spec->name, spec->colocate);
+                         phase->name, host);
     return 0;
 }
 
-static int model_of_after(struct workflow *workflow, struct phase *phase,
-                          const struct phase_spec *spec, struct error *err)
+static int model_of_after(const struct workflow *workflow, struct phase *phase, const json_t *after,
+                          struct error *err)
 {
-    phase->after = xcalloc(spec->after_count + 1, sizeof *phase->after);
-    for (size_t i = 0; i < spec->after_count; i++) {
-        const struct phase *before = model_of_find(workflow, phase, spec->after[i]);
+    phase->after = xcalloc(json_array_size(after) + 1, sizeof *phase->after);
+    for (size_t i = 0; i < json_array_size(after); i++) {
+        const char *name = json_string_value(json_array_get(after, i));
+        const struct phase *before = name ? model_of_find(workflow, phase, name) : NULL;
         if (!before)
             return error_set(err, -EINVAL,
                              "phase %s: `after` must name an earlier phase, which %s is not",
-                             spec->name, spec->after[i]);
+                             phase->name, name ? name : "this");
         phase->after[phase->after_count++] = before->index;
     }
     return 0;
@@ -66,16 +129,29 @@ static char *model_of_alternatives(const json_t *alternatives)
     return text_steal(&types);
 }
 
-static void model_of_resources(struct phase *phase, const struct phase_spec *spec)
+static void model_of_resources(struct phase_reader *reader, struct phase *phase, const json_t *json)
 {
-    const struct phase_resources *resources = &spec->resources;
-    phase->nodes = resources->nodes;
-    phase->gpus_per_node = resources->gpus;
-    phase->cpus_per_node =
-        resources->cpus ? resources->cpus : resources->cpus_per_gpu * resources->gpus;
-    phase->gpu_type = xstrdup_or_null(resources->gpu_type);
-    phase->alternatives = model_of_alternatives(resources->alternatives);
-    phase->time_s = resources->time_s;
+    const json_t *resources = phase_member(reader, json, "resources", JSON_OBJECT);
+    uint32_t cpus = phase_whole(reader, resources, "cpus", 0);
+    uint32_t cpus_per_gpu = phase_whole(reader, resources, "cpus_per_gpu", 0);
+    phase->nodes = phase_whole(reader, resources, "nodes", 1);
+    phase->gpus_per_node = phase_whole(reader, resources, "gpus", 0);
+    phase->cpus_per_node = cpus ? cpus : cpus_per_gpu * phase->gpus_per_node;
+    phase->gpu_type = xstrdup_or_null(phase_optional_string(reader, resources, "gpu_type"));
+    phase->alternatives = model_of_alternatives(json_object_get(resources, "alternatives"));
+    phase->time_s = phase_whole(reader, resources, "time_s", 1);
+}
+
+static void model_of_checkpoint(struct phase_reader *reader, struct phase *phase,
+                                const json_t *json)
+{
+    phase->stop_s = PHASE_STOP_S;
+    phase->has_checkpoint = phase_has(json, "checkpoint");
+    if (!phase->has_checkpoint)
+        return;
+    const json_t *checkpoint = phase_member(reader, json, "checkpoint", JSON_OBJECT);
+    (void)phase_string(reader, checkpoint, "path"); /* the worker needs it */
+    phase->stop_s = phase_whole(reader, checkpoint, "save_time_s", 0);
 }
 
 /* The options that two allocations must have alike, so that a phase can use either. */
@@ -87,12 +163,14 @@ static char *model_of_slurm_options(const json_t *json, unsigned parts)
     return text;
 }
 
-static void model_of_remedies(struct phase *phase, const struct phase_spec *spec)
+/* `remedies` maps causes and checks to lists of remedies; NULL: an earlier version had no remedies.
+ */
+static void model_of_remedies(struct phase *phase, const json_t *remedies)
 {
     const char *cause;
     json_t *list, *remedy;
     size_t i;
-    json_object_foreach((json_t *)spec->remedies, cause, list)
+    json_object_foreach((json_t *)remedies, cause, list)
     {
         json_array_foreach(list, i, remedy)
         {
@@ -146,28 +224,28 @@ static int model_of_matrix(struct workflow *workflow, struct phase *phase, const
     return 0;
 }
 
-static int model_of_phase(struct workflow *workflow, struct phase *phase, json_t *json,
+static int model_of_phase(struct workflow *workflow, struct phase *phase, const json_t *json,
                           struct error *err)
 {
-    struct phase_spec spec = {0};
-    int status = phase_spec_init(&spec, json, err);
-    if (status < 0)
-        return status;
-    phase->name = xstrdup(spec.name);
-    model_of_resources(phase, &spec);
-    phase->has_checkpoint = spec.checkpoint.path != NULL;
-    phase->stop_s = phase->has_checkpoint ? spec.checkpoint.save_time_s : PHASE_STOP_S;
-    phase->linger_s = spec.linger_s;
-    phase->promote_manual = spec.promote == PHASE_PROMOTE_MANUAL;
-    phase->fail_finally = spec.on_fail == PHASE_ON_FAIL_FAIL;
+    struct phase_reader reader = {0};
+    phase->name = xstrdup_or_null(phase_string(&reader, json, "name"));
+    const json_t *after = phase_member(&reader, json, "after", JSON_ARRAY);
+    const char *host = phase_optional_string(&reader, json, "colocate");
+    model_of_resources(&reader, phase, json);
+    model_of_checkpoint(&reader, phase, json);
+    phase->linger_s = phase_whole(&reader, json, "linger_s", 0);
+    phase->promote_manual = phase_is(&reader, json, "promote", "manual", "auto");
+    phase->fail_finally = phase_is(&reader, json, "on_fail", "fail", "hold");
     phase->must_resume = json_object_get(json, "until_resumed") != NULL;
-    model_of_remedies(phase, &spec);
-    status = model_of_after(workflow, phase, &spec, err);
+    model_of_remedies(phase, json_object_get(json, "remedies"));
+    if (reader.bad)
+        return error_set(err, -EINVAL, "phase %s is damaged: no usable '%s'",
+                         phase->name ? phase->name : "without a name", reader.bad);
+    int status = model_of_after(workflow, phase, after, err);
     if (status == 0)
-        status = model_of_beside(workflow, phase, &spec, err);
+        status = model_of_beside(workflow, phase, host, err);
     if (status == 0)
         status = model_of_matrix(workflow, phase, json_object_get(json, "matrix"), err);
-    phase_spec_fini(&spec);
     return status;
 }
 

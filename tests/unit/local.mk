@@ -214,7 +214,7 @@ tests_unit_test_variants_LDADD = $(UNIT_LDADD)
 
 UNIT_TESTS += tests/unit/test_spec
 tests_unit_test_spec_SOURCES = tests/unit/test_spec.c
-tests_unit_test_spec_LDADD = $(UNIT_LDADD)
+tests_unit_test_spec_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_store_faults
 tests_unit_test_store_faults_SOURCES = tests/unit/test_store_faults.c $(STORE_TEST_SOURCES)
@@ -331,7 +331,7 @@ tests_unit_test_overlay_SOURCES = tests/unit/test_overlay.c
 tests_unit_test_overlay_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_phase
 tests_unit_test_phase_SOURCES = tests/unit/test_phase.c
-tests_unit_test_phase_LDADD = $(UNIT_LDADD)
+tests_unit_test_phase_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_script
 tests_unit_test_script_SOURCES = tests/unit/test_script.c

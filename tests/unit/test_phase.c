@@ -1,30 +1,25 @@
-/* Loading one resolved phase: each member is read, and a damaged member is refused. */
+/* What the daemon makes of one resolved phase: each member is read, and a damaged member is
+ * refused. */
 #include "tests/unit/unit.h"
 
+#include "daemon/core/model.h"
+#include "daemon/outlook/outlook.h"
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char whole[] =
     "{'name': 'production', 'after': ['validate', 'other'],"
-    " 'params': {'depth': 12},"
     " 'resources': {'nodes': 2, 'gpus': 8, 'gpu_type': 'h100', 'cpus': null,"
     "               'cpus_per_gpu': 16, 'mem_mb': 4194304000, 'time_s': 3600},"
-    " 'slurm': {'partition': 'prod'}, 'launch': 'rank', 'run': 'train', 'workdir': '/w',"
-    " 'parallel': {'tensor': 4, 'pipeline': 2, 'data': 2}, 'shard': {'input': 'a', 'by': 'lines'},"
-    " 'join': 'cat', 'outputs': ['x'],"
-    " 'env': {'A': 'b'}, 'metrics': {'kind': 'pattern', 'pattern': '(?<loss>x)'},"
-    " 'progress': {'step': 'step', 'total': 1000},"
-    " 'checkpoint': {'path': '{step}', 'stop_signal': 'USR2', 'save_time_s': 90, 'keep': 2},"
-    " 'gate': {'a': {'condition': 'x > 1'}}, 'guards': {}, 'nan_ok': true,"
+    " 'slurm': {'partition': 'prod'},"
+    " 'checkpoint': {'path': '{step}', 'save_time_s': 90},"
     " 'promote': 'manual', 'on_fail': 'fail', 'linger_s': 5, 'colocate': 'validate'}";
 
 /* Reads JSON with ' in place of ". */
@@ -41,53 +36,51 @@ static json_t *load(const char *text)
     return json;
 }
 
-static void every_member_is_loaded(void **state)
+/* The workflow of two small phases and this one; the caller owns it. */
+static json_t *workflow_with(json_t *phase)
+{
+    json_t *resolved =
+        load("{'name': 't', 'phases': ["
+             " {'name': 'validate', 'after': [], 'resources': {'nodes': 1, 'time_s': 60},"
+             "  'promote': 'auto', 'on_fail': 'hold'},"
+             " {'name': 'other', 'after': [], 'resources': {'nodes': 1, 'time_s': 60},"
+             "  'promote': 'auto', 'on_fail': 'hold'}]}");
+    assert_int_equal(json_array_append(json_object_get(resolved, "phases"), phase), 0);
+    return resolved;
+}
+
+static void every_member_reaches_the_model(void **state)
 {
     (void)state;
-    struct phase_spec phase;
-    json_t *json = load(whole);
-    assert_int_equal(phase_spec_init(&phase, json, NULL), 0);
-    json_decref(json); /* the phase keeps a reference */
-    assert_string_equal(phase.name, "production");
-    assert_int_equal(phase.after_count, 2);
-    assert_string_equal(phase.after[1], "other");
-    assert_int_equal(phase.resources.nodes, 2);
-    assert_int_equal(phase.resources.gpus, 8);
-    assert_string_equal(phase.resources.gpu_type, "h100");
-    assert_int_equal(phase.resources.cpus, 0);
-    assert_int_equal(phase.resources.cpus_per_gpu, 16);
-    assert_int_equal(phase.resources.time_s, 3600);
-    assert_string_equal(json_string_value(json_object_get(phase.slurm, "partition")), "prod");
-    assert_int_equal(phase.launch, PHASE_LAUNCH_RANK);
-    assert_int_equal(phase.parallel.tensor, 4);
-    assert_int_equal(phase.parallel.pipeline, 2);
-    assert_int_equal(phase.parallel.data, 2);
-    assert_string_equal(phase.shard_input, "a");
-    assert_string_equal(phase.join, "cat");
-    assert_int_equal(json_array_size(phase.outputs), 1);
-    assert_int_equal(json_integer_value(json_object_get(phase.params, "depth")), 12);
-    assert_string_equal(phase.run, "train");
-    assert_string_equal(phase.workdir, "/w");
-    assert_int_equal(json_object_size(phase.env), 1);
-    assert_int_equal(phase.metrics.kind, PHASE_METRICS_PATTERN);
-    assert_string_equal(phase.metrics.pattern, "(?<loss>x)");
-    assert_null(phase.metrics.path);
-    assert_string_equal(phase.progress.step, "step");
-    assert_true(phase.progress.total == 1000);
-    assert_string_equal(phase.checkpoint.path, "{step}");
-    assert_int_equal(phase.checkpoint.stop_signal, SIGUSR2);
-    assert_int_equal(phase.checkpoint.save_time_s, 90);
-    assert_int_equal(phase.checkpoint.keep, 2);
-    assert_int_equal(json_object_size(phase.gate), 1);
-    assert_int_equal(json_object_size(phase.guards), 0);
-    assert_true(phase.nan_ok);
-    assert_int_equal(phase.promote, PHASE_PROMOTE_MANUAL);
-    assert_int_equal(phase.on_fail, PHASE_ON_FAIL_FAIL);
-    assert_int_equal(phase.linger_s, 5);
-    assert_string_equal(phase.colocate, "validate");
-    phase_spec_fini(&phase);
-    phase_spec_fini(&phase); /* the first call zeroes it */
-    phase_spec_fini(NULL);
+    struct workflow *workflow;
+    json_t *json = load(whole), *resolved = workflow_with(json);
+    assert_int_equal(outlook_model(resolved, &workflow, NULL), 0);
+    json_decref(json);
+    json_decref(resolved); /* the model borrows nothing */
+    const struct phase *small = &workflow->phases[0], *phase = &workflow->phases[2];
+    assert_string_equal(phase->name, "production");
+    assert_int_equal(phase->after_count, 2);
+    assert_int_equal(phase->after[0], 0);
+    assert_int_equal(phase->after[1], 1);
+    assert_ptr_equal(phase->beside, small);
+    assert_int_equal(phase->nodes, 2);
+    assert_int_equal(phase->gpus_per_node, 8);
+    assert_string_equal(phase->gpu_type, "h100");
+    assert_int_equal(phase->cpus_per_node, 8 * 16);
+    assert_int_equal(phase->time_s, 3600);
+    assert_string_equal(phase->slurm_options, "{\"mem\":4194304000,\"partition\":\"prod\"}");
+    assert_true(phase->has_checkpoint);
+    assert_int_equal(phase->stop_s, 90);
+    assert_true(phase->promote_manual);
+    assert_true(phase->fail_finally);
+    assert_int_equal(phase->linger_s, 5);
+    assert_false(small->has_checkpoint);
+    assert_int_equal(small->stop_s, PHASE_STOP_S);
+    assert_false(small->promote_manual);
+    assert_false(small->fail_finally);
+    assert_null(small->beside);
+    assert_null(small->gpu_type);
+    workflow_free(workflow);
 }
 
 /* Returns the object that has `path` (a key, or two with a dot) as a member; `ret_key` is the last
@@ -116,7 +109,6 @@ static const struct {
     {"name", "3", "name"},
     {"after", NULL, "after"},
     {"after", "'validate'", "after"},
-    {"after", "[3]", "after"},
     {"after", "[]", NULL},
     {"resources", NULL, "resources"},
     {"resources", "[]", "resources"},
@@ -134,41 +126,10 @@ static const struct {
     {"resources.cpus", "'1'", "cpus"},
     {"resources.gpu_type", NULL, NULL},
     {"resources.time_s", "0", "time_s"},
-    {"slurm", "null", "slurm"},
-    {"launch", "'groups'", "launch"},
-    {"launch", "'group'", NULL},
-    {"parallel", NULL, NULL}, /* as an earlier version has resolved it */
-    {"parallel.tensor", "0", "tensor"},
-    {"parallel.data", NULL, "data"},
-    {"shard", "null", NULL},
-    {"shard.input", NULL, "input"},
-    {"join", "null", NULL},
-    {"join", "3", "join"},
-    {"outputs", NULL, NULL},
-    {"outputs", "null", "outputs"},
-    {"params", NULL, "params"},
-    {"run", "null", "run"},
-    {"workdir", "null", NULL},
-    {"workdir", "3", "workdir"},
-    {"env", "[]", "env"},
-    {"metrics", "'auto'", "metrics"},
-    {"metrics.kind", "'auto'", NULL},
-    {"metrics.kind", "'file'", "path"},
-    {"metrics.pattern", NULL, "pattern"},
-    {"progress", "null", NULL},
-    {"progress.step", NULL, "step"},
-    {"progress.total", "0", "total"},
-    {"progress.total", "'1000'", "total"},
     {"checkpoint", "null", NULL},
     {"checkpoint", "3", "checkpoint"},
     {"checkpoint.path", NULL, "path"},
-    {"checkpoint.stop_signal", "'KILL'", "stop_signal"},
     {"checkpoint.save_time_s", "-1", "save_time_s"},
-    {"checkpoint.keep", "'2'", "keep"},
-    {"gate", NULL, "gate"},
-    {"guards", "null", "guards"},
-    {"nan_ok", NULL, "nan_ok"},
-    {"nan_ok", "1", "nan_ok"},
     {"promote", "''", "promote"},
     {"on_fail", "'FAIL'", "on_fail"},
     {"linger_s", "-1", "linger_s"},
@@ -179,7 +140,7 @@ static void the_message_about_a_damaged_member_names_it(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof damage_rows / sizeof damage_rows[0]; i++) {
-        struct phase_spec phase;
+        struct workflow *workflow = NULL;
         struct error err = {0};
         json_t *json = load(whole);
         const char *key;
@@ -188,13 +149,43 @@ static void the_message_about_a_damaged_member_names_it(void **state)
             (void)json_object_set_new(parent, key, load(damage_rows[i].value));
         else
             (void)json_object_del(parent, key);
-        int result = phase_spec_init(&phase, json, &err);
+        json_t *resolved = workflow_with(json);
+        int result = outlook_model(resolved, &workflow, &err);
         char *quoted = text_format("'%s'", damage_rows[i].named ? damage_rows[i].named : "");
         if (damage_rows[i].named ? result != -EINVAL || !strstr(err.message, quoted) : result != 0)
             fail_msg("%s: %s gives %d: %s", damage_rows[i].path,
                      damage_rows[i].value ? damage_rows[i].value : "nothing", result, err.message);
         free(quoted);
-        phase_spec_fini(&phase);
+        if (result == 0)
+            workflow_free(workflow);
+        json_decref(resolved);
+        json_decref(json);
+    }
+}
+
+/* `after` and `colocate` lead to an earlier phase. */
+static void a_phase_that_is_named_must_stand_before(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *message;
+    } rows[] = {
+        {"after", "['validate', 3]",
+         "phase production: `after` must name an earlier phase, which this is not"},
+        {"after", "['production']",
+         "phase production: `after` must name an earlier phase, which production is not"},
+        {"colocate", "'production'",
+         "phase production: `colocate: production` must name an earlier phase without `colocate`"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct workflow *workflow;
+        struct error err = {0};
+        json_t *json = load(whole);
+        assert_int_equal(json_object_set_new(json, rows[i].key, load(rows[i].value)), 0);
+        json_t *resolved = workflow_with(json);
+        assert_int_equal(outlook_model(resolved, &workflow, &err), -EINVAL);
+        assert_string_equal(err.message, rows[i].message);
+        json_decref(resolved);
         json_decref(json);
     }
 }
@@ -231,9 +222,10 @@ static void only_an_object_is_a_phase(void **state)
     (void)state;
     static const char *const texts[] = {"3", "[]", "null", "'x'", "{}"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct phase_spec phase;
-        json_t *json = load(texts[i]);
-        assert_int_equal(phase_spec_init(&phase, json, NULL), -EINVAL);
+        struct workflow *workflow;
+        json_t *json = load(texts[i]), *resolved = workflow_with(json);
+        assert_int_equal(outlook_model(resolved, &workflow, NULL), -EINVAL);
+        json_decref(resolved);
         json_decref(json);
     }
 }
@@ -276,8 +268,9 @@ static void values_are_written_as_short_as_exact(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_member_is_loaded),
+        cmocka_unit_test(every_member_reaches_the_model),
         cmocka_unit_test(the_message_about_a_damaged_member_names_it),
+        cmocka_unit_test(a_phase_that_is_named_must_stand_before),
         cmocka_unit_test(resources_become_options_of_the_job),
         cmocka_unit_test(only_an_object_is_a_phase),
         cmocka_unit_test(values_are_written_as_short_as_exact),
