@@ -119,7 +119,7 @@ static bool is_after(struct loop *loop, struct workflow *workflow, char reason[R
     if (before)
         state = workflow_state(before);
     else
-        status = store_workflow_state(loop_store(loop), id, &state, NULL);
+        status = store_workflow_state(loop_store(loop), id, &state, NULL, NULL);
     if (status < 0) {
         (void)snprintf(reason, REASON_MAX, "waits for workflow %llu (--after)%s", id,
                        status == -ENOENT ? ", which is not in the record: cancel this workflow"

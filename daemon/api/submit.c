@@ -259,8 +259,8 @@ static int read_queue(struct submit_batch *batch, const json_t *body, struct wor
     if (window)
         (void)units_parse_window(window, &workflow->window_from, &workflow->window_to,
                                  err); /* submission_check() has checked it */
-    if (after &&
-        store_workflow_state(loop_store(batch->api->config.loop), (uint64_t)after, &state, err) < 0)
+    if (after && store_workflow_state(loop_store(batch->api->config.loop), (uint64_t)after, &state,
+                                      NULL, err) < 0)
         return error_set(err, -EINVAL, "`after`: there is no workflow %lld", (long long)after);
     workflow->after = (uint64_t)after;
     return 0;

@@ -114,19 +114,23 @@ int launch_secrets_check(struct loop *loop, const struct phase *phase, struct er
 
 /* --- The room --------------------------------------------------------------------------------- */
 
-/* Whether the file in the folder is of no use any more. A file whose name is not a number was left
- * by a daemon that was killed while it wrote. */
+/* Whether the file in the folder is of no use any more: no phase of its workflow will run again. A
+ * workflow that has failed or was cancelled takes a retry, until it has rested. A file whose name
+ * is not a number was left by a daemon that was killed while it wrote. */
 static bool is_over(struct loop *loop, const char *name)
 {
     char *end;
     struct error err;
     uint64_t workflow = strtoull(name, &end, 10);
-    int64_t before_ms = loop_now_ms() - (int64_t)SECRETS_REST_DAYS * 24 * 3600 * 1000;
-    bool is_over = true;
+    int64_t before_ms = loop_now_ms() - (int64_t)SECRETS_REST_DAYS * 24 * 3600 * 1000, ended_ms;
+    enum workflow_state state;
     if (*end)
         return true;
-    int status = store_workflow_is_over(loop_store(loop), workflow, before_ms, &is_over, &err);
-    return status == -ENOENT || (status == 0 && is_over);
+    int status = store_workflow_state(loop_store(loop), workflow, &state, &ended_ms, &err);
+    if (status < 0)
+        return status == -ENOENT;
+    return state == WORKFLOW_SUCCEEDED ||
+           (workflow_state_is_final(state) && ended_ms && ended_ms < before_ms);
 }
 
 static void remove_old_secrets(void *state)

@@ -83,13 +83,10 @@ struct store_submission {
  * on store_apply() writes what changes. -EEXIST: the record has the key already. */
 int store_workflow_insert(struct store *store, const struct workflow *workflow,
                           const struct store_submission *submission, struct error *err);
-/* Whether no phase of the workflow will run any more. `before_ms` is the time since which a
- * workflow that has failed or was cancelled must have rested. -ENOENT. */
-int store_workflow_is_over(struct store *store, uint64_t workflow, int64_t before_ms,
-                           bool *ret_is_over, struct error *err);
-/* The state of the workflow, as v_workflow has it; -ENOENT. */
+/* The state of the workflow, as v_workflow has it, and when it ended; 0: it has not. -ENOENT.
+ * `ret_ended_ms` may be NULL. */
 int store_workflow_state(struct store *store, uint64_t workflow, enum workflow_state *ret_state,
-                         struct error *err);
+                         int64_t *ret_ended_ms, struct error *err);
 /* Finds the workflow that was submitted with this key; -ENOENT. */
 int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err);
 /* Finds the workflow of the job with this token, or of this run; -ENOENT. */

@@ -278,22 +278,8 @@ void store_launch_fini(struct store_launch *launch)
     *launch = (struct store_launch){0};
 }
 
-int store_workflow_is_over(struct store *store, uint64_t workflow, int64_t before_ms,
-                           bool *ret_is_over, struct error *err)
-{
-    struct stmt *stmt = store_stmt(store, Q_WORKFLOW_IS_OVER);
-    stmt_bind_id(stmt, ":workflow", workflow);
-    stmt_bind_int(stmt, ":before", before_ms);
-    int status = stmt_find(stmt, "workflow", workflow, err);
-    if (status < 0)
-        return status;
-    *ret_is_over = stmt_int(stmt, "is_over") != 0;
-    stmt_reset(stmt);
-    return 0;
-}
-
 int store_workflow_state(struct store *store, uint64_t workflow, enum workflow_state *ret_state,
-                         struct error *err)
+                         int64_t *ret_ended_ms, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_STATE);
     stmt_bind_id(stmt, ":workflow", workflow);
@@ -303,6 +289,8 @@ int store_workflow_state(struct store *store, uint64_t workflow, enum workflow_s
     int state = workflow_state_parse(stmt_text(stmt, "state"));
     assert(state >= 0); /* v_workflow makes it */
     *ret_state = (enum workflow_state)state;
+    if (ret_ended_ms)
+        *ret_ended_ms = stmt_int(stmt, "ended");
     stmt_reset(stmt);
     return 0;
 }

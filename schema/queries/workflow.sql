@@ -28,13 +28,7 @@ SELECT workflow FROM outbox;
 
 -- name: workflow_state
 -- The state of a workflow, which follows from its phases.
-SELECT state FROM v_workflow WHERE workflow = :workflow;
-
--- name: workflow_is_over
--- Whether no phase of the workflow will run any more: a workflow that has failed or was cancelled
--- takes a retry, until it has rested since `before`.
-SELECT state = 'succeeded'
-       OR state IN ('failed', 'cancelled') AND ended < datetime(:before / 1000, 'unixepoch') AS is_over
+SELECT state, (SELECT ended FROM workflow WHERE id = :workflow) AS ended
   FROM v_workflow
  WHERE workflow = :workflow;
 
