@@ -252,8 +252,7 @@ static int conclude_best(struct selection *selection, struct store *store, struc
     const json_t *params = json_object_get(selection->spec, "params");
     json_t *spec = NULL, *changes, *value;
     const struct phase *member = score->member;
-    int status = member->run ? store_run_spec(store, member->run->id, &spec, err)
-                             : store_phase_spec(store, member->id, &spec, err);
+    int status = store_phase_spec(store, member->id, &spec, err);
     if (status < 0)
         return status;
     changes = json_array();

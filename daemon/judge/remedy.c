@@ -111,7 +111,7 @@ static int work_out(struct remedy_item *item, struct store *store, struct error 
 {
     const struct phase *phase = item->phase;
     struct store_source source = {0};
-    int status = store_run_spec(store, phase->run->id, &item->spec, err);
+    int status = store_phase_spec(store, phase->id, &item->spec, err);
     if (status == 0)
         status = store_source_load(store, phase->workflow->id, &source, err);
     if (status == 0 && phase->remedy->resume == REMEDY_PREVIOUS)

@@ -19,8 +19,7 @@ int values_load(struct store *store, const struct phase *phase, struct values *v
 {
     double elapsed_s = 0;
     int64_t last_step = phase->run ? phase->run->last_step : -1;
-    int status = phase->run ? store_run_spec(store, phase->run->id, &values->spec, err)
-                            : store_phase_spec(store, phase->id, &values->spec, err);
+    int status = store_phase_spec(store, phase->id, &values->spec, err);
     if (status < 0)
         return status;
     values->metrics = metrics_new();

@@ -4,7 +4,6 @@
 #include "lib/expr/check.h"
 #include "lib/json.h"
 #include "lib/protocol/outcome.h"
-#include "lib/spec/overlay.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -51,22 +50,6 @@ int store_run_hardware_set(struct store *store, uint64_t run, const char *gpu, c
     stmt_bind_text(stmt, ":gpu", gpu);
     stmt_bind_text(stmt, ":by_gpu", by_gpu);
     return stmt_run(stmt, err);
-}
-
-int store_run_spec(struct store *store, uint64_t run, json_t **ret_spec, struct error *err)
-{
-    struct stmt *stmt = store_stmt(store, Q_RUN_SPEC);
-    stmt_bind_id(stmt, ":run", run);
-    int status = stmt_find(stmt, "run", run, err);
-    if (status < 0)
-        return status;
-    json_t *spec = stmt_json(stmt, "spec");
-    const char *by_gpu = stmt_text(stmt, "by_gpu");
-    if (spec)
-        *ret_spec = overlay_apply(spec, by_gpu);
-    json_decref(spec);
-    stmt_reset(stmt);
-    return spec ? 0 : error_set(err, -EUCLEAN, "the spec of run %" PRIu64 " is not JSON", run);
 }
 
 int store_journal_committed(struct store *store, uint64_t run, const char *node,

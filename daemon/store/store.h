@@ -141,10 +141,9 @@ int store_launch_load(struct store *store, uint64_t phase, struct store_launch *
                       struct error *err);
 void store_launch_fini(struct store_launch *launch);
 
-/* The resolved phase, a new reference. -ENOENT. */
+/* The resolved phase as its newest run really had it, with the type of GPU of that run. A new
+ * reference. -ENOENT. */
 int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, struct error *err);
-/* The resolved phase as the run really had it, with its type of GPU. For gates and remedies. */
-int store_run_spec(struct store *store, uint64_t run, json_t **ret_spec, struct error *err);
 
 /* The secret that signs the messages of a run: 64 hexadecimal digits. The record must have the run.
  * -ENOENT, also if the run has no secret. */

@@ -5,6 +5,7 @@
 #include "lib/fingerprint.h"
 #include "lib/json.h"
 #include "lib/protocol/words.h"
+#include "lib/spec/overlay.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
 
@@ -229,11 +230,11 @@ int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, str
     if (status < 0)
         return status;
     json_t *spec = stmt_json(stmt, "spec");
+    if (spec)
+        *ret_spec = overlay_apply(spec, stmt_text(stmt, "by_gpu"));
+    json_decref(spec);
     stmt_reset(stmt);
-    if (!spec)
-        return error_set(err, -EUCLEAN, "the spec of phase %" PRIu64 " is not JSON", phase);
-    *ret_spec = spec;
-    return 0;
+    return spec ? 0 : error_set(err, -EUCLEAN, "the spec of phase %" PRIu64 " is not JSON", phase);
 }
 
 int store_launch_load(struct store *store, uint64_t phase, struct store_launch *ret_launch,

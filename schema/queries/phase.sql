@@ -53,8 +53,11 @@ SELECT id AS phase,
  WHERE workflow = :workflow AND name = :name;
 
 -- name: phase_spec
--- The resolved spec of a phase.
-SELECT spec FROM phase WHERE id = :phase;
+-- The resolved spec of a phase. The type of the GPUs of its newest run changes it.
+SELECT spec,
+       (SELECT by_gpu FROM run WHERE phase = :phase ORDER BY attempt DESC LIMIT 1) AS by_gpu
+  FROM phase
+ WHERE id = :phase;
 
 -- name: phase_answer
 -- A phase and its costs. `run` is the newest run, or NULL. While Slurm does not know the job of the

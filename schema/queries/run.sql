@@ -47,13 +47,6 @@ SELECT run.id
 -- The workflow of a run.
 SELECT phase.workflow FROM run JOIN phase ON phase.id = run.phase WHERE run.id = :run;
 
--- name: run_spec
--- The spec of a run: its phase has it, and the type of its GPUs changes it.
-SELECT phase.spec, run.by_gpu
-  FROM run
-  JOIN phase ON phase.id = run.phase
- WHERE run.id = :run;
-
 -- name: run_nodes_set
 -- The nodes of a run, as its workers report them.
 UPDATE run SET nodes = :nodes WHERE id = :run;

@@ -146,7 +146,7 @@ static void a_name_that_a_query_does_not_have_is_found(void **state)
         {"/* Q_PHASES_OF_WORKFLOW or Q_MEMBERS_LIST */ stmt_id(stmt, \"run\");", NULL},
         {"use(Q_SECRET_GET); stmt_bind_id(stmt, \":rum\", 1);", "no parameter :rum "},
         {"use(Q_SECRET_GET); stmt_text(stmt,\n  \"secrets\");", "no column secrets "},
-        {"/* Q_SECRET_GET or Q_RUN_SPEC */ stmt_text(stmt, \"secret\");", "no column secret "},
+        {"/* Q_SECRET_GET or Q_PHASE_SPEC */ stmt_text(stmt, \"secret\");", "no column secret "},
         {"use(Q_SECRET_SET); stmt_text(stmt, \"secret\");", "no column secret "},
         {"stmt_text(stmt, \"secret\");", "no column secret "},
     };

@@ -66,6 +66,43 @@ static void a_run_gets_what_was_submitted(void **state)
     record_close(&record);
 }
 
+static void expect_program(struct record *record, uint64_t phase, const char *expected)
+{
+    json_t *spec;
+    assert_int_equal(store_phase_spec(record->store, phase, &spec, NULL), 0);
+    assert_string_equal(json_string_value(json_object_get(spec, "run")), expected);
+    json_decref(spec);
+}
+
+/* `by_gpu` changes a phase for the GPUs of a run. */
+static void a_phase_is_read_as_its_newest_run_had_it(void **state)
+{
+    (void)state;
+    struct record record;
+    struct store_submission submission = record_submission();
+    struct workflow *workflow = record_workflow(1);
+    json_t *phase = json_array_get(json_object_get(submission.resolved, "phases"), 0);
+    (void)json_object_set_new(phase, "run", json_string("any"));
+    (void)json_object_set_new(
+        phase, "by_gpu", json_pack("[{s:s, s:{s:s}}]", "match", "h200", "phase", "run", "fast"));
+    record_open(&record);
+    record_begin(&record);
+    assert_int_equal(store_workflow_insert(record.store, workflow, &submission, NULL), 0);
+    record_commit(&record);
+    expect_program(&record, 100, "any");
+    for (uint64_t run = 10; run < 13; run++) {
+        const char *by_gpu = run == 11 ? "h200" : NULL;
+        (void)record_add_run(&record, &workflow->phases[0], run, run + 10);
+        record_begin(&record);
+        assert_int_equal(store_run_hardware_set(record.store, run, "a GPU", by_gpu, NULL), 0);
+        record_commit(&record);
+        expect_program(&record, 100, by_gpu ? "fast" : "any");
+    }
+    record_submission_fini(&submission);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 static void a_rehearsal_still_tries_to_resume_after_a_restart(void **state)
 {
     (void)state;
@@ -223,6 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_repeated_submission_is_recognised_by_its_key),
         cmocka_unit_test(a_run_gets_what_was_submitted),
+        cmocka_unit_test(a_phase_is_read_as_its_newest_run_had_it),
         cmocka_unit_test(a_rehearsal_still_tries_to_resume_after_a_restart),
         cmocka_unit_test(a_run_that_has_saved_is_known_after_a_restart),
         cmocka_unit_test(a_phase_has_an_id_that_no_phase_of_another_submission_has),
