@@ -51,10 +51,12 @@ void call_fail(struct request *request, const char *where, const struct error *e
 
 void call_answer(struct call *call, int status, json_t *json, const struct error *err)
 {
-    if (status < 0)
-        call_fail(call->request, call->text, err);
-    else
+    if (status == 0) {
         request_reply_json(call->request, 200, json);
+        return;
+    }
+    json_decref(json);
+    call_fail(call->request, call->text, err);
 }
 
 json_t *call_body(struct call *call)

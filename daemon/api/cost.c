@@ -36,9 +36,7 @@ void cost_get(struct call *call)
                               &json, &err);
     if (status == 0 && workflow)
         status = answer_expected(store, workflow, &expected, &err);
-    if (status < 0)
-        json_decref(json);
-    else if (workflow)
+    if (status == 0 && workflow)
         (void)json_object_set_new(json, "expected", expected);
     call_answer(call, status, json, &err);
 }

@@ -124,8 +124,6 @@ void read_workflow(struct call *call)
         status = add_can(call, json, &err);
     if (status == 0)
         waits_add(call->api->config.loop, json);
-    else
-        json_decref(json);
     call_answer(call, status, json, &err);
 }
 
@@ -155,8 +153,6 @@ void read_phase(struct call *call)
         status = add_can(call, json, &err);
     if (status == 0)
         waits_add(call->api->config.loop, json);
-    else
-        json_decref(json);
     call_answer(call, status, json, &err);
 }
 
@@ -201,8 +197,6 @@ void read_gate(struct call *call)
                               &verdicts, &err);
     if (verdicts)
         (void)json_object_set_new(json, "so_far", verdicts);
-    if (status < 0)
-        json_decref(json);
     call_answer(call, status, json, &err);
 }
 
@@ -258,8 +252,6 @@ void read_gpus(struct call *call)
             store_of(call), run, parts < PARTS_MAX ? (unsigned)parts : PARTS_MAX, &history, &err);
     if (history)
         (void)json_object_set_new(json, "history", history);
-    else if (status < 0)
-        json_decref(json);
     call_answer(call, status, json, &err);
 }
 
