@@ -200,21 +200,9 @@ void read_gate(struct call *call)
     call_answer(call, status, json, &err);
 }
 
-struct names {
-    const char *items[METRIC_NAMES_MAX];
-    size_t count;
-};
-
-static void names_add(const char *value, void *context)
-{
-    struct names *names = context;
-    if (names->count < METRIC_NAMES_MAX)
-        names->items[names->count++] = value;
-}
-
 void read_metrics(struct call *call)
 {
-    struct names names = {.count = 0};
+    const char *names[METRIC_NAMES_MAX];
     uint64_t last, buckets, from, to, run;
     json_t *json = NULL;
     struct error err;
@@ -228,11 +216,11 @@ void read_metrics(struct call *call)
         .to = (int64_t)to,
         .rows = METRIC_ROWS_MAX,
     };
-    request_query_each(call->request, "name", names_add, &names);
+    size_t name_count = request_query_all(call->request, "name", names, METRIC_NAMES_MAX);
     int status = answer_run_id(store_of(call), call->address.workflow, call->address.phase,
                                call->address.attempt, &run, &err);
     if (status == 0)
-        status = answer_metrics(store_of(call), run, names.items, names.count, &range, &json, &err);
+        status = answer_metrics(store_of(call), run, names, name_count, &range, &json, &err);
     call_answer(call, status, json, &err);
 }
 

@@ -30,28 +30,29 @@ const char *request_query(const struct request *request, const char *name)
     return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-struct query_each {
+struct query_all {
     const char *name;
-    void (*each)(const char *value, void *context);
-    void *context;
+    const char **values;
+    size_t count, max;
 };
 
 static enum MHD_Result query_visit(void *context, enum MHD_ValueKind kind, const char *key,
                                    const char *value)
 {
     (void)kind;
-    const struct query_each *query = context;
-    if (text_equal(key, query->name) && value)
-        query->each(value, query->context);
+    struct query_all *query = context;
+    if (text_equal(key, query->name) && value && query->count < query->max)
+        query->values[query->count++] = value;
     return MHD_YES;
 }
 
-void request_query_each(const struct request *request, const char *name,
-                        void (*each)(const char *value, void *context), void *context)
+size_t request_query_all(const struct request *request, const char *name, const char **values,
+                         size_t max)
 {
-    struct query_each query = {.name = name, .each = each, .context = context};
+    struct query_all query = {.name = name, .values = values, .max = max};
     (void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, query_visit,
-                                    &query); /* the number of values is not needed */
+                                    &query); /* the number of all arguments is not needed */
+    return query.count;
 }
 
 const char *request_header(const struct request *request, const char *name)

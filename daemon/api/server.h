@@ -68,9 +68,9 @@ const char *request_path(const struct request *request);
 const char *request_target(const struct request *request);
 /* The first argument of this name in the query, decoded; NULL if absent. */
 const char *request_query(const struct request *request, const char *name);
-/* Calls `each` for every argument of this name. */
-void request_query_each(const struct request *request, const char *name,
-                        void (*each)(const char *value, void *context), void *context);
+/* Puts the arguments of this name into `values`, at most `max`. Returns their number. */
+size_t request_query_all(const struct request *request, const char *name, const char **values,
+                         size_t max);
 const char *request_header(const struct request *request, const char *name);
 const char *request_body(const struct request *request, size_t *ret_size);
 

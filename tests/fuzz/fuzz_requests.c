@@ -105,27 +105,20 @@ const char *request_target(const struct request *request)
     return request->target;
 }
 
-void request_query_each(const struct request *request, const char *name,
-                        void (*each)(const char *value, void *context), void *context)
+size_t request_query_all(const struct request *request, const char *name, const char **values,
+                         size_t max)
 {
-    size_t size = strlen(name);
-    for (const char *c = request->query; *c; c += strlen(c) + 1)
+    size_t size = strlen(name), count = 0;
+    for (const char *c = request->query; *c && count < max; c += strlen(c) + 1)
         if (strncmp(c, name, size) == 0 && c[size] == '=')
-            each(c + size + 1, context);
-}
-
-static void query_first(const char *value, void *context)
-{
-    const char **first = context;
-    if (!*first)
-        *first = value;
+            values[count++] = c + size + 1;
+    return count;
 }
 
 const char *request_query(const struct request *request, const char *name)
 {
-    const char *first = NULL;
-    request_query_each(request, name, query_first, &first);
-    return first;
+    const char *first;
+    return request_query_all(request, name, &first, 1) ? first : NULL;
 }
 
 const char *request_header(const struct request *request, const char *name)
