@@ -145,8 +145,8 @@ void read_phase(struct call *call)
     int status =
         answer_phase(store_of(call), call->address.workflow, call->address.phase, &json, &err);
     if (status == 0 && so_far)
-        status = judge_matrix_so_far(call->api->config.loop, call->address.workflow,
-                                     call->address.phase, &values, &err);
+        status = judge_so_far(call->api->config.loop, call->address.workflow, call->address.phase,
+                              true, &values, &err);
     if (values)
         (void)json_object_set_new(json, "so_far", values);
     if (status == 0)
@@ -194,7 +194,7 @@ void read_gate(struct call *call)
     json_t *verdicts = NULL;
     if (status == 0 && so_far)
         status = judge_so_far(call->api->config.loop, call->address.workflow, call->address.phase,
-                              &verdicts, &err);
+                              false, &verdicts, &err);
     if (verdicts)
         (void)json_object_set_new(json, "so_far", verdicts);
     call_answer(call, status, json, &err);

@@ -278,47 +278,37 @@ static void answer_keep(struct judge *judge, const char *key, uint64_t begin, js
         judge->answers, key, json_pack("{s:I, s:O}", "until", (json_int_t)until, "answer", answer));
 }
 
-int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase_name,
-                 json_t **ret_verdicts, struct error *err)
+/* The verdicts that the gate of an active phase would give now. */
+static int gate_so_far(struct loop *loop, const struct phase *phase, json_t **ret_verdicts,
+                       struct error *err)
+{
+    struct judgement *judgement;
+    int status = judge_checks(loop, phase, CHECK_GUARD, &judgement, err);
+    if (status < 0)
+        return status;
+    *ret_verdicts = json_incref(judgement->verdicts);
+    judgement_free(judgement);
+    return 0;
+}
+
+int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase_name, bool is_matrix,
+                 json_t **ret_json, struct error *err)
 {
     struct judge *judge = loop_room(loop, &judge_room);
     const struct phase *phase =
         workflow_phase(core_workflow(loop_core(loop), workflow), phase_name);
     uint64_t begin = uv_hrtime();
-    struct judgement *judgement;
-    char key[32];
-    *ret_verdicts = NULL;
-    if (!phase || phase->state != PHASE_ACTIVE || phase->members)
-        return 0;
-    (void)snprintf(key, sizeof key, "%llu", (unsigned long long)phase->run->id); /* fits */
-    *ret_verdicts = answer_kept(judge, key);
-    if (*ret_verdicts)
-        return 0;
-    int status = judge_checks(loop, phase, CHECK_GUARD, &judgement, err);
-    if (status < 0)
-        return status;
-    *ret_verdicts = json_incref(judgement->verdicts);
-    answer_keep(judge, key, begin, *ret_verdicts);
-    judgement_free(judgement);
-    return 0;
-}
-
-int judge_matrix_so_far(struct loop *loop, uint64_t workflow, const char *phase_name,
-                        json_t **ret_json, struct error *err)
-{
-    struct judge *judge = loop_room(loop, &judge_room);
-    const struct phase *matrix =
-        workflow_phase(core_workflow(loop_core(loop), workflow), phase_name);
-    uint64_t begin = uv_hrtime();
     char key[32];
     *ret_json = NULL;
-    if (!matrix || !matrix->members || matrix->state != PHASE_BLOCKED)
+    if (!phase || phase->state != (is_matrix ? PHASE_BLOCKED : PHASE_ACTIVE) ||
+        is_matrix != (phase->members != NULL))
         return 0;
-    (void)snprintf(key, sizeof key, "matrix %llu", (unsigned long long)matrix->id); /* fits */
+    (void)snprintf(key, sizeof key, "%s%llu", is_matrix ? "matrix " : "",
+                   (unsigned long long)(is_matrix ? phase->id : phase->run->id)); /* fits */
     *ret_json = answer_kept(judge, key);
     if (*ret_json)
         return 0;
-    int status = matrix_so_far(loop, matrix, ret_json, err);
+    int status = (is_matrix ? matrix_so_far : gate_so_far)(loop, phase, ret_json, err);
     if (status == 0)
         answer_keep(judge, key, begin, *ret_json);
     return status;

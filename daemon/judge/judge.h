@@ -5,6 +5,7 @@
 #define PHASED_DAEMON_JUDGE_JUDGE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct error;
@@ -14,19 +15,18 @@ struct workflow;
 
 extern const struct room judge_room;
 
-/* What the gate of an active phase would find now: [VERDICT]. A check whose window is not full yet
- * is insufficient. This records and decides nothing. If the answer took a while to work out, it is
- * given again for 19 times as long. NULL: the phase is not active, or is a matrix. Fails if the
- * record cannot be read. */
-int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase, json_t **ret_verdicts,
-                 struct error *err);
-
-/* The values of the members of a matrix that has not chosen yet: {"value": "last(loss)", "goal":
- * "min" or "max", "values": {"ladder.1": 2.5}}. A member whose metrics give no value yet is left
- * out. The answer is given again as that of judge_so_far(). NULL: the phase is not such a matrix,
- * or has no `best`. Fails if the record cannot be read. */
-int judge_matrix_so_far(struct loop *loop, uint64_t workflow, const char *phase, json_t **ret_json,
-                        struct error *err);
+/* What is known of a phase or of a matrix so far. This records and decides nothing. If the answer
+ * took a while to work out, it is given again for 19 times as long. NULL: there is no such answer.
+ * Fails if the record cannot be read.
+ *
+ * Of an active phase: what its gate would find now, [VERDICT]. A check whose window is not full yet
+ * is insufficient.
+ *
+ * Of a matrix that has not chosen yet and has `best`: the values of its members: {"value":
+ * "last(loss)", "goal": "min" or "max", "values": {"ladder.1": 2.5}}. A member whose metrics give
+ * no value yet is left out. */
+int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase, bool is_matrix,
+                 json_t **ret_json, struct error *err);
 
 /* Takes over results of earlier workflows: a member that was run before is not run again, if the
  * spec says so (`best: {reuse: 7d}`). Marks each member in the resolved document with a fingerprint
