@@ -132,22 +132,29 @@ int store_event_add(struct store *store, const struct store_event *event, struct
     return stmt_run(stmt, err);
 }
 
+/* An event about the phase, or about the run of the phase; `run` may be NULL. */
+static struct store_event event_about(enum event_type type, const struct phase *phase,
+                                      const struct run *run, int64_t now_ms, const char *message)
+{
+    return (struct store_event){
+        .type = type,
+        .time_ms = now_ms,
+        .workflow = phase->workflow->id,
+        .phase = phase->id,
+        .run = run ? run->id : 0,
+        .message = message,
+    };
+}
+
 static int apply_history(struct store *store, const struct core_effect *effect, int64_t now_ms,
                          struct error *err)
 {
-    const struct phase *phase = effect->run ? effect->run->phase : effect->phase;
-    struct store_event event = {
-        .type = effect->run ? EVENT_RUN
-                : phase     ? EVENT_PHASE
-                            : EVENT_WORKFLOW,
-        .time_ms = now_ms,
-        .workflow = effect->workflow->id,
-        .phase = phase ? phase->id : 0,
-        .run = effect->run ? effect->run->id : 0,
-        .from = effect->from,
-        .to = effect->to,
-        .message = effect->message,
-    };
+    const struct run *run = effect->run;
+    struct store_event event =
+        event_about(run ? EVENT_RUN : EVENT_PHASE, run ? run->phase : effect->phase, run, now_ms,
+                    effect->message);
+    event.from = effect->from;
+    event.to = effect->to;
     return store_event_add(store, &event, err);
 }
 
@@ -174,14 +181,7 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
                                                       : "a new job";
     char *message = text_format("%s%s: %s goes on in %s", by_person ? "by " : "",
                                 by_person ? effect->message : why, begun->phase->name, where);
-    struct store_event event = {
-        .type = EVENT_PROMOTION,
-        .time_ms = now_ms,
-        .workflow = effect->workflow->id,
-        .phase = phase->id,
-        .run = phase->run ? phase->run->id : 0,
-        .message = message,
-    };
+    struct store_event event = event_about(EVENT_PROMOTION, phase, phase->run, now_ms, message);
     if (status == 0)
         status = store_event_add(store, &event, err);
     free(message);
@@ -191,14 +191,7 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
 static int apply_warning(struct store *store, const struct run *run, const char *message,
                          int64_t now_ms, struct error *err)
 {
-    struct store_event event = {
-        .type = EVENT_WARNING,
-        .time_ms = now_ms,
-        .workflow = run->phase->workflow->id,
-        .phase = run->phase->id,
-        .run = run->id,
-        .message = message,
-    };
+    struct store_event event = event_about(EVENT_WARNING, run->phase, run, now_ms, message);
     return store_event_add(store, &event, err);
 }
 

@@ -516,7 +516,7 @@ static void a_text_that_is_not_utf8_is_still_answered(void **state)
     json_t *json;
     record_open(&record);
     struct workflow *workflow = seven(&record);
-    struct core_effect history = {.kind = FX_HISTORY, .workflow = workflow};
+    struct core_effect history = {.kind = FX_HISTORY, workflow, &workflow->phases[0]};
     SET(history.message, "cut in the middle: \xc3");
     record_apply(&record, &history);
     assert_int_equal(answer_events(record.store, 0, 7, 1, &json, NULL), 0);

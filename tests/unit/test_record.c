@@ -410,7 +410,7 @@ static void the_history_has_every_move_and_never_changes(void **state)
     struct phase *phase = &workflow->phases[0];
     struct run *run = record_add_run(&record, phase, 10, 20);
     struct core_effect effects[] = {
-        {.kind = FX_HISTORY, .workflow = workflow, .message = "submitted"},
+        {.kind = FX_HISTORY, workflow, phase, .message = "submitted"},
         {.kind = FX_HISTORY, workflow, phase, .from = "queued", .to = "active"},
         {.kind = FX_HISTORY, workflow, phase, run, .from = "pending", .to = "running"},
     };
@@ -420,7 +420,7 @@ static void the_history_has_every_move_and_never_changes(void **state)
                   "SELECT concat_ FROM (SELECT event || ' ' || address || ' ' || type || ' ' ||"
                   " ifnull(from_state, '-') || ' ' || ifnull(to_state, '-') || ' ' ||"
                   " ifnull(message, '-') AS concat_ FROM v_event)",
-                  "1 1 workflow - - submitted,2 1/validate phase queued active -,"
+                  "1 1/validate phase - - submitted,2 1/validate phase queued active -,"
                   "3 1/validate#1 run pending running -");
     record_begin(&record);
     assert_int_equal(store_exec(record.store, "UPDATE event SET message = ''", "", NULL), -EINVAL);
