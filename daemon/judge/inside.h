@@ -37,9 +37,6 @@ struct expr_names values_names(const struct values *values, const char *phase);
 
 /* --- revision.c ------------------------------------------------------------------------------- */
 
-/* Adds the changes [{"param", "from", "to"}] of this phase to all changes. */
-void revision_add_change(struct store_source *source, const char *phase, const json_t *changes);
-
 /* Resolves the workflow's text again with all params that were set since. The caller owns the
  * resolved document and the model that is made from the document. -EINVAL: `err` says what is
  * wrong, and neither of the two is made. */

@@ -362,7 +362,7 @@ static int work_out_revision(struct selection *selection, struct store *store, s
     if (status < 0)
         return status;
     json_object_foreach(selection->changes, phase, changes)
-        revision_add_change(&source, phase, changes);
+        store_source_add_changes(&source, phase, changes);
     status = revision_resolve(&source, workflow, &selection->resolved, &selection->revision, err);
     store_source_fini(&source);
     if (status == 0)

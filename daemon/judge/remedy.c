@@ -121,7 +121,7 @@ static int work_out(struct remedy_item *item, struct store *store, struct error 
     const json_t *set = find_set(item->spec, (size_t)(phase->remedy - phase->remedies));
     status = compute_changes(item, set, err);
     if (status == 0) {
-        revision_add_change(&source, phase->name, item->changes);
+        store_source_add_changes(&source, phase->name, item->changes);
         status = revision_resolve(&source, phase->workflow, &item->resolved, &item->revision, err);
         if (status < 0)
             status = error_prefix(err, "with %.100s", item->message);

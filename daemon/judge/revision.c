@@ -9,16 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-void revision_add_change(struct store_source *source, const char *phase, const json_t *changes)
-{
-    const json_t *change;
-    size_t i;
-    json_array_foreach(changes, i, change)(void)
-        json_array_append_new(source->changes, json_pack("{s:s, s:O, s:O}", "phase", phase, "param",
-                                                         json_object_get(change, "param"), "value",
-                                                         json_object_get(change, "to")));
-}
-
 static const struct spec_problem *first_error(const struct spec_problems *problems)
 {
     for (size_t i = 0; i < problems->count; i++)

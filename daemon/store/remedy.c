@@ -63,21 +63,26 @@ int store_remedy_add(struct store *store, const struct store_remedy *remedy, int
     return stmt_run(stmt, err);
 }
 
-static int load_changes(struct store *store, uint64_t workflow, json_t *changes, struct error *err)
+void store_source_add_changes(struct store_source *source, const char *phase, const json_t *changes)
+{
+    const json_t *change;
+    size_t i;
+    json_array_foreach(changes, i, change)(void)
+        json_array_append_new(source->changes, json_pack("{s:s, s:O, s:O}", "phase", phase, "param",
+                                                         json_object_get(change, "param"), "value",
+                                                         json_object_get(change, "to")));
+}
+
+static int load_changes(struct store *store, uint64_t workflow, struct store_source *source,
+                        struct error *err)
 {
     int status;
     struct stmt *stmt = store_stmt(store, Q_CHANGES_LIST);
     stmt_bind_id(stmt, ":workflow", workflow);
     while ((status = stmt_step(stmt, err)) > 0) {
-        json_t *phase = json_string(stmt_text(stmt, "name"));
-        json_t *list = stmt_json(stmt, "changes"), *change;
-        size_t i;
-        json_array_foreach(list, i, change)
-            json_array_append_new(changes, json_pack("{s:O, s:O, s:O}", "phase", phase, "param",
-                                                     json_object_get(change, "param"), "value",
-                                                     json_object_get(change, "to")));
-        json_decref(phase);
-        json_decref(list);
+        json_t *changes = stmt_json(stmt, "changes");
+        store_source_add_changes(source, stmt_text(stmt, "name"), changes);
+        json_decref(changes);
     }
     return status;
 }
@@ -98,7 +103,7 @@ int store_source_load(struct store *store, uint64_t workflow, struct store_sourc
         .changes = json_array(),
     };
     stmt_reset(stmt);
-    status = load_changes(store, workflow, source.changes, err);
+    status = load_changes(store, workflow, &source, err);
     if (status < 0)
         store_source_fini(&source);
     else

@@ -312,6 +312,9 @@ struct store_source {
 int store_source_load(struct store *store, uint64_t workflow, struct store_source *ret_source,
                       struct error *err);
 void store_source_fini(struct store_source *source);
+/* Adds the changes [{"param", "from", "to"}] of this phase. */
+void store_source_add_changes(struct store_source *source, const char *phase,
+                              const json_t *changes);
 
 /* A remedy that is taken. All pointers are borrowed. */
 struct store_remedy {
