@@ -2,6 +2,7 @@
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/loop.h"
+#include "daemon/store/store.h"
 #include "lib/error.h"
 
 #include <errno.h>
@@ -27,26 +28,18 @@ bool call_parse_number(const char *text, size_t size, uint64_t max, uint64_t *re
 
 void call_fail(struct request *request, const char *where, const struct error *err)
 {
-    enum api_error error = API_INTERNAL;
-    switch (err->code) {
-    case -ENOENT:
-        error = API_NOT_FOUND;
-        break;
-    case -EINVAL:
-        error = API_BAD_REQUEST;
-        break;
-    case -ENOSPC:
-    case -EDQUOT:
-    case -EROFS:
-    case -EBUSY:
-    case -EIO:
-    case -EUCLEAN:
-        error = API_UNAVAILABLE;
-        break;
-    default:
-        break;
-    }
+    enum api_error error = err->code == -ENOENT        ? API_NOT_FOUND
+                           : err->code == -EINVAL      ? API_BAD_REQUEST
+                           : store_may_pass(err->code) ? API_UNAVAILABLE
+                                                       : API_INTERNAL;
     request_reply_error(request, error, where && *where ? where : NULL, "%s", err->message);
+}
+
+void call_fail_later(struct request *request, const struct error *failure)
+{
+    request_reply_error(request, API_UNAVAILABLE, NULL,
+                        "the record cannot be written: %s; this takes effect when it can",
+                        failure->message);
 }
 
 void call_answer(struct call *call, int status, json_t *json, const struct error *err)

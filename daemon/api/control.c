@@ -47,9 +47,7 @@ static void control_done(struct loop_item *base, const struct error *failure)
 {
     struct control_item *item = (struct control_item *)base;
     if (failure)
-        request_reply_error(item->request, API_UNAVAILABLE, NULL,
-                            "the record cannot be written: %s; this takes effect when it can",
-                            failure->message);
+        call_fail_later(item->request, failure);
     else
         request_reply_json(item->request, 200,
                            json_pack("{s:O, s:O, s:O, s:o}", "phases", item->phases, "stopping",

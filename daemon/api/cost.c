@@ -53,8 +53,7 @@ static void cost_done(struct loop_item *base, const struct error *failure)
     if (!failure)
         admission_lift(item->loop, item->workflow);
     if (failure)
-        request_reply_error(item->request, API_UNAVAILABLE, NULL,
-                            "the record cannot be written: %s", failure->message);
+        call_fail_later(item->request, failure);
     else
         request_reply_json(item->request, 200, json_pack("{s:O}", "budget", item->budget));
 }

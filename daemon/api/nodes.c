@@ -51,9 +51,7 @@ static void node_done(struct loop_item *base, const struct error *failure)
 {
     struct node_item *item = (struct node_item *)base;
     if (failure)
-        request_reply_error(item->request, API_UNAVAILABLE, NULL,
-                            "the record cannot be written: %s; this takes effect when it can",
-                            failure->message);
+        call_fail_later(item->request, failure);
     else if (item->was_free)
         request_reply_error(item->request, API_NOT_FOUND, item->node, "%s is not left out",
                             item->node);

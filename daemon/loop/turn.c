@@ -81,25 +81,6 @@ static void batch_remove(struct loop *loop, struct workflow *workflow)
     index_drop(loop, workflow);
 }
 
-/* Whether the failure may pass by itself or by a person's help: a full disk, a lock, a file system
- * that is away. Any other failure is a row that the record will never take, which is a mistake in
- * phased. */
-static bool may_pass(const struct error *failure)
-{
-    switch (failure->code) {
-    case -ENOSPC:
-    case -EDQUOT:
-    case -EROFS:
-    case -EACCES:
-    case -EBUSY:
-    case -EIO:
-    case -EUCLEAN:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Tells the askers that the commit has failed, and takes new workflows back. These workflows got
  * the last numbers, and nobody was told the numbers. False: there was no new workflow. */
 static bool batch_take_back(struct loop *loop, const struct error *failure)
@@ -129,7 +110,7 @@ static bool batch_take_back(struct loop *loop, const struct error *failure)
 
 static void batch_fail(struct loop *loop, const struct error *failure)
 {
-    bool may_help = may_pass(failure);
+    bool may_help = store_may_pass(failure->code);
     if (!loop->trouble[0] && failure->code != -ESTALE) {
         log_line("could not write the record: %s; waiting until it can be written",
                  failure->message);

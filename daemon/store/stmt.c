@@ -64,6 +64,22 @@ static int stmt_errno(sqlite3 *db, int code)
     }
 }
 
+bool store_may_pass(int code)
+{
+    switch (code) {
+    case -ENOSPC:
+    case -EDQUOT:
+    case -EROFS:
+    case -EACCES:
+    case -EBUSY:
+    case -EIO:
+    case -EUCLEAN:
+        return true;
+    default:
+        return false;
+    }
+}
+
 int store_failed(struct store *store, int code, const char *what, struct error *err)
 {
     int status = stmt_errno(store->db, code);

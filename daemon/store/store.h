@@ -7,8 +7,9 @@
  * half written. After a failed commit the same transaction may be tried again later.
  *
  * A caller may act on these failures, besides those that a function names: -ENOSPC (the disk or the
- * quota is full), -EROFS, -EBUSY (another program holds the file: try again), -EIO, -EUCLEAN (the
- * file is damaged). Times are milliseconds since 1970. Only one thread may use a store.
+ * quota is full), -EROFS, -EACCES, -EBUSY (another program holds the file: try again), -EIO,
+ * -EUCLEAN (the file is damaged). Times are milliseconds since 1970. Only one thread may use a
+ * store.
  *
  * store/answers.h has what the API answers. doc/record.md is the schema for people. */
 #ifndef PHASED_DAEMON_STORE_STORE_H
@@ -58,6 +59,10 @@ int store_begin(struct store *store, struct error *err);
 int store_commit(struct store *store, struct error *err);
 /* Does nothing without a transaction. */
 void store_rollback(struct store *store);
+/* Whether a failure with this code may pass by itself or by a person's help: a full disk, a lock, a
+ * file system that is away. If a write fails otherwise, its row is a row that the record will never
+ * take, which is a mistake in phased. */
+bool store_may_pass(int code);
 /* Called after a write failed with -EINVAL because of its values. SQLite has undone this write
  * alone, and the transaction goes on without it. False: the transaction is lost. */
 bool store_excuse(struct store *store);

@@ -260,6 +260,10 @@ UNIT_TESTS += tests/unit/test_exposition
 tests_unit_test_exposition_SOURCES = tests/unit/test_exposition.c
 tests_unit_test_exposition_LDADD = daemon/api/libapi.a $(UNIT_LDADD)
 
+UNIT_TESTS += tests/unit/test_call
+tests_unit_test_call_SOURCES = tests/unit/test_call.c
+tests_unit_test_call_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/unit/test_peers
 tests_unit_test_peers_SOURCES = tests/unit/test_peers.c
 tests_unit_test_peers_LDADD = daemon/api/libapi.a $(UNIT_LDADD)
