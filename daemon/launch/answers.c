@@ -22,15 +22,14 @@ static unsigned limit_s(const struct cluster_job *seen)
     return minutes < UINT32_MAX / 60 ? 60 * minutes : 0;
 }
 
-static struct core_event seen_event(struct workflow *workflow, struct allocation *allocation,
-                                    const struct cluster_job *seen)
+static struct core_event seen_event(struct allocation *allocation, const struct cluster_job *seen)
 {
     int64_t now_ms = loop_now_ms();
     bool has_started = seen->state != CLUSTER_JOB_PENDING && seen->start_time > 0;
     return (struct core_event){
         .kind = EV_JOB_SEEN,
         .now_ms = now_ms,
-        .workflow = workflow,
+        .workflow = allocation->workflow,
         .allocation = allocation,
         .slurm_id = seen->id,
         .seen = {.state = seen->state,
@@ -71,16 +70,16 @@ static void post_absent(struct loop *loop, const struct map *seen)
 
 /* Finds the job with this token. Its workflow may have ended long ago. A job of this user with an
  * unknown token belongs to another daemon. */
-static struct allocation *find_job(struct loop *loop, const struct cluster_job *seen,
-                                   struct workflow **ret_workflow)
+static struct allocation *find_job(struct loop *loop, const struct cluster_job *seen)
 {
-    struct allocation *allocation = loop_job_by_token(loop, seen->token, ret_workflow);
-    uint64_t workflow;
+    struct allocation *allocation = loop_job_by_token(loop, seen->token);
+    struct workflow *workflow;
+    uint64_t id;
     if (allocation || cluster_job_is_final(seen) || seen->completing ||
-        store_find_token(loop_store(loop), seen->token, &workflow, NULL) < 0 ||
-        loop_workflow(loop, workflow, ret_workflow, NULL) < 0)
+        store_find_token(loop_store(loop), seen->token, &id, NULL) < 0 ||
+        loop_workflow(loop, id, &workflow, NULL) < 0)
         return allocation;
-    return loop_job_by_token(loop, seen->token, ret_workflow);
+    return loop_job_by_token(loop, seen->token);
 }
 
 /* --- Polls ------------------------------------------------------------------------------------ */
@@ -125,8 +124,7 @@ static void take_jobs(struct launch *launch, const struct cluster_result *result
     launch->has_put_off = false;
     take_starts(launch, result);
     for (size_t i = 0; i < result->job_count; i++) {
-        struct workflow *workflow;
-        struct allocation *allocation = find_job(loop, &result->jobs[i], &workflow);
+        struct allocation *allocation = find_job(loop, &result->jobs[i]);
         /* After a lost answer two jobs may have the same token. The claim on the folder decides
          * which job serves. */
         if (!allocation || (allocation->slurm_id != result->jobs[i].id && !allocation->ended))
@@ -137,7 +135,7 @@ static void take_jobs(struct launch *launch, const struct cluster_result *result
         if (map_find(&launch->begun, allocation->id))
             continue; /* Slurm answered before it was asked to begin the job: this tells nothing new
                        */
-        struct core_event event = seen_event(workflow, allocation, &result->jobs[i]);
+        struct core_event event = seen_event(allocation, &result->jobs[i]);
         if (core_job_is_news(&event))
             loop_post(loop, &event);
     }
@@ -260,8 +258,7 @@ int lookup_answer(void *state, const struct core_effect *effect,
     struct loop *loop = ((struct launch *)state)->loop;
     post_answer(loop, effect, result);
     if (result->outcome == CLUSTER_DONE && result->job_count == 1) {
-        struct core_event event =
-            seen_event(effect->workflow, effect->allocation, &result->jobs[0]);
+        struct core_event event = seen_event(effect->allocation, &result->jobs[0]);
         loop_post(loop, &event);
     }
     return CARRIED_OUT;

@@ -71,7 +71,7 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
         loop->has_history = true;
         break;
     case FX_SAVE_JOB:
-        index_job(loop, effect->workflow, effect->allocation);
+        index_job(loop, effect->allocation);
         break;
     case FX_SAVE_RUN:
         map_put(&loop->runs, effect->run->id, effect->run);

@@ -16,36 +16,29 @@ static uint64_t token_key(const char *token)
     return strtoull(head, NULL, 16) + 1; /* 60 bits; + 1: a key is not 0 */
 }
 
-void index_job(struct loop *loop, struct workflow *workflow, struct allocation *allocation)
+void index_job(struct loop *loop, struct allocation *allocation)
 {
     map_put(&loop->jobs, token_key(allocation->token), allocation);
-    map_put(&loop->owners, allocation->id, workflow);
 }
 
-struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
-                                     struct workflow **ret_workflow)
+struct allocation *loop_job_by_token(const struct loop *loop, const char *token)
 {
     struct allocation *allocation = map_find(&loop->jobs, token_key(token));
-    if (!allocation || !text_equal(allocation->token, token))
-        return NULL;
-    *ret_workflow = map_find(&loop->owners, allocation->id);
-    return allocation;
+    return allocation && text_equal(allocation->token, token) ? allocation : NULL;
 }
 
 void index_workflow(struct loop *loop, struct workflow *workflow)
 {
     for (size_t i = 0; i < workflow->allocation_count; i++)
-        index_job(loop, workflow, workflow->allocations[i]);
+        index_job(loop, workflow->allocations[i]);
     for (size_t i = 0; i < workflow->run_count; i++)
         map_put(&loop->runs, workflow->runs[i]->id, workflow->runs[i]);
 }
 
 void index_drop(struct loop *loop, struct workflow *workflow)
 {
-    for (size_t i = 0; i < workflow->allocation_count; i++) {
+    for (size_t i = 0; i < workflow->allocation_count; i++)
         (void)map_remove(&loop->jobs, token_key(workflow->allocations[i]->token));
-        (void)map_remove(&loop->owners, workflow->allocations[i]->id);
-    }
     for (size_t i = 0; i < workflow->run_count; i++)
         (void)map_remove(&loop->runs, workflow->runs[i]->id);
     core_drop(loop->core, workflow);

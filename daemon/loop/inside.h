@@ -37,7 +37,6 @@ struct loop {
     int64_t results_ms; /* when waiting results are taken; INT64_MAX: no results wait */
     struct map runs;    /* by id: struct run */
     struct map jobs;    /* by the head of the token: struct allocation */
-    struct map owners;  /* by the id of a job in `jobs`: struct workflow */
     struct workflow **finals;
     size_t final_count, final_capacity;
     struct loop_cluster_status cluster_status;
@@ -92,7 +91,7 @@ void rooms_free(struct loop *loop);
 
 /* --- index.c ---------------------------------------------------------------------------------- */
 
-void index_job(struct loop *loop, struct workflow *workflow, struct allocation *allocation);
+void index_job(struct loop *loop, struct allocation *allocation);
 void index_workflow(struct loop *loop, struct workflow *workflow);
 /* Makes the loop and the core forget the workflow. */
 void index_drop(struct loop *loop, struct workflow *workflow);

@@ -166,7 +166,6 @@ static void loop_free(struct loop *loop)
     outbox_fini(&loop->outbox);
     map_fini(&loop->runs);
     map_fini(&loop->jobs);
-    map_fini(&loop->owners);
     free(loop->finals);
     core_free(loop->core);
     free(loop);

@@ -185,8 +185,7 @@ int loop_workflow(struct loop *loop, uint64_t id, struct workflow **ret_workflow
                   struct error *err);
 struct run *loop_run(const struct loop *loop, uint64_t id); /* NULL: not in memory */
 /* The job with this token, if it is in memory; NULL: there is no such job. */
-struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
-                                     struct workflow **ret_workflow);
+struct allocation *loop_job_by_token(const struct loop *loop, const char *token);
 
 struct loop_cluster_status {
     char name[CLUSTER_NAME_SIZE]; /* empty until Slurm has answered */
