@@ -7,16 +7,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Adds a zeroed element at the end of a growing array of pointers. */
-static void *array_add(void ***array, size_t *count, size_t size)
-{
-    void **grown = xrealloc(*array, (*count + 1) * sizeof **array);
-    void *element = xcalloc(1, size);
-    grown[(*count)++] = element;
-    *array = grown;
-    return element;
-}
-
 static void phase_fini(struct phase *phase)
 {
     if (phase->members)
@@ -92,9 +82,9 @@ void matrix_add_member(struct matrix *matrix, struct phase *member)
 struct run *workflow_add_run(struct workflow *workflow, struct phase *phase)
 {
     assert(phase->workflow == workflow);
-    void **runs = (void **)workflow->runs;
-    struct run *run = array_add(&runs, &workflow->run_count, sizeof *run);
-    workflow->runs = (struct run **)runs;
+    struct run *run = xcalloc(1, sizeof *run);
+    workflow->runs = xreallocarray(workflow->runs, workflow->run_count + 1, sizeof *workflow->runs);
+    workflow->runs[workflow->run_count++] = run;
     run->phase = phase;
     run->stop_reason = STOP_REASON_COUNT;
     run->resume_step = run->begin_step = run->last_step = run->suspect_step = -1;
@@ -104,19 +94,20 @@ struct run *workflow_add_run(struct workflow *workflow, struct phase *phase)
 
 struct allocation *workflow_add_allocation(struct workflow *workflow)
 {
-    void **allocations = (void **)workflow->allocations;
-    struct allocation *allocation =
-        array_add(&allocations, &workflow->allocation_count, sizeof *allocation);
-    workflow->allocations = (struct allocation **)allocations;
+    struct allocation *allocation = xcalloc(1, sizeof *allocation);
+    workflow->allocations = xreallocarray(workflow->allocations, workflow->allocation_count + 1,
+                                          sizeof *workflow->allocations);
+    workflow->allocations[workflow->allocation_count++] = allocation;
     allocation->workflow = workflow;
     return allocation;
 }
 
 struct seat *workflow_add_seat(struct workflow *workflow)
 {
-    void **seats = (void **)workflow->seats;
-    struct seat *seat = array_add(&seats, &workflow->seat_count, sizeof *seat);
-    workflow->seats = (struct seat **)seats;
+    struct seat *seat = xcalloc(1, sizeof *seat);
+    workflow->seats =
+        xreallocarray(workflow->seats, workflow->seat_count + 1, sizeof *workflow->seats);
+    workflow->seats[workflow->seat_count++] = seat;
     seat->workflow = workflow;
     return seat;
 }
