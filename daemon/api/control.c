@@ -27,9 +27,8 @@ struct control_item {
 
 static void add_phase(json_t *phases, const struct phase *phase)
 {
-    char *address = text_format("%llu/%s", (unsigned long long)phase->workflow->id, phase->name);
-    (void)json_array_append_new(phases, json_string(address));
-    free(address);
+    (void)json_array_append_new(
+        phases, json_sprintf("%llu/%s", (unsigned long long)phase->workflow->id, phase->name));
 }
 
 /* Finds the chosen phases that were skipped before the command came to them: the command has ended

@@ -351,10 +351,9 @@ static json_t *guests_json(const struct folder *folder, const struct workflow *w
         const struct seat *seat = workflow->seats[i];
         if (seat->allocation != allocation || !seat_is_joined(seat) || !has_work(seat))
             continue;
-        char *path = text_format("%s/phased-%s", folder->workflow, seat->token);
-        if (json_array_append_new(guests, json_string(path)) < 0)
+        if (json_array_append_new(guests,
+                                  json_sprintf("%s/phased-%s", folder->workflow, seat->token)) < 0)
             abort();
-        free(path);
     }
     return guests_to_json(guests);
 }

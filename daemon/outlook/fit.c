@@ -7,6 +7,7 @@
 #include "lib/text.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -149,49 +150,44 @@ static void add_reason(const struct fit_wish *wish, const struct survey_partitio
 
 /* --- Dangers ---------------------------------------------------------------------------------- */
 
-static void add_danger(json_t *dangers, struct text *text)
+__attribute__((format(printf, 2, 3))) static void add_danger(json_t *dangers, const char *format,
+                                                             ...)
 {
-    (void)json_array_append_new(dangers, json_string(text_string(text)));
-    text_fini(text);
-    *text = (struct text){0};
+    va_list args;
+    va_start(args, format);
+    (void)json_array_append_new(dangers, json_vsprintf(format, args));
+    va_end(args);
 }
 
 static void judge_preemption(const struct fit_wish *wish, const struct survey_partition *partition,
                              json_t *dangers)
 {
     const struct phase *phase = wish->phase;
-    struct text text = {0};
     if (partition->preemption == SURVEY_PREEMPT_NEVER)
         return;
-    if (!phase->has_checkpoint && partition->preemption != SURVEY_PREEMPT_SUSPEND) {
-        text_addf(&text,
-                  "partition %s: jobs are preempted, and the phase has no `checkpoint`: a "
-                  "preemption loses all its work",
-                  partition->name);
-        add_danger(dangers, &text);
-    }
+    if (!phase->has_checkpoint && partition->preemption != SURVEY_PREEMPT_SUSPEND)
+        add_danger(dangers,
+                   "partition %s: jobs are preempted, and the phase has no `checkpoint`: a "
+                   "preemption loses all its work",
+                   partition->name);
     if (phase->has_checkpoint && partition->preemption != SURVEY_PREEMPT_SUSPEND &&
-        partition->grace_s < phase->stop_s) {
-        text_addf(&text,
-                  "partition %s: jobs that are preempted get %u s (GraceTime), and saving may take "
-                  "%u s (save_time): what was done since the last checkpoint can be lost",
-                  partition->name, partition->grace_s, phase->stop_s);
-        add_danger(dangers, &text);
-    }
-    if (partition->preemption == SURVEY_PREEMPT_CANCEL) {
-        text_addf(&text,
-                  "partition %s: jobs that are preempted are cancelled (PreemptMode): the run that "
-                  "follows begins anew in the queue",
-                  partition->name);
-        add_danger(dangers, &text);
-    }
-    if (partition->preemption == SURVEY_PREEMPT_SUSPEND) {
-        text_addf(&text,
-                  "partition %s: jobs that are preempted are suspended (PreemptMode): they stand "
-                  "still, and keep the memory of their GPUs",
-                  partition->name);
-        add_danger(dangers, &text);
-    }
+        partition->grace_s < phase->stop_s)
+        add_danger(
+            dangers,
+            "partition %s: jobs that are preempted get %u s (GraceTime), and saving may take "
+            "%u s (save_time): what was done since the last checkpoint can be lost",
+            partition->name, partition->grace_s, phase->stop_s);
+    if (partition->preemption == SURVEY_PREEMPT_CANCEL)
+        add_danger(
+            dangers,
+            "partition %s: jobs that are preempted are cancelled (PreemptMode): the run that "
+            "follows begins anew in the queue",
+            partition->name);
+    if (partition->preemption == SURVEY_PREEMPT_SUSPEND)
+        add_danger(dangers,
+                   "partition %s: jobs that are preempted are suspended (PreemptMode): they stand "
+                   "still, and keep the memory of their GPUs",
+                   partition->name);
 }
 
 static void judge_partition(const struct fit_wish *wish, const struct survey_partition *partition,
@@ -201,13 +197,11 @@ static void judge_partition(const struct fit_wish *wish, const struct survey_par
     struct text text = {0};
     unsigned minutes = (phase->time_s + 59) / 60;
     judge_preemption(wish, partition, dangers);
-    if (minutes > partition->max_time_minutes) {
-        text_addf(&text, "partition %s allows %u minutes, and `time` is %u minutes%s",
-                  partition->name, partition->max_time_minutes, minutes,
-                  wish->has_qos ? ": the job runs only if the QOS allows more"
-                                : ": the phase runs as several jobs, one after another");
-        add_danger(dangers, &text);
-    }
+    if (minutes > partition->max_time_minutes)
+        add_danger(dangers, "partition %s allows %u minutes, and `time` is %u minutes%s",
+                   partition->name, partition->max_time_minutes, minutes,
+                   wish->has_qos ? ": the job runs only if the QOS allows more"
+                                 : ": the phase runs as several jobs, one after another");
     if (count->nodes < phase->nodes)
         text_addf(&text,
                   "partition %s: the phase has to wait: it needs %u node%s; suitable nodes that "
@@ -221,7 +215,8 @@ static void judge_partition(const struct fit_wish *wish, const struct survey_par
     if (text.size && count->excluded)
         text_addf(&text, "; left out: %u (phasectl nodes)", count->excluded);
     if (text.size)
-        add_danger(dangers, &text);
+        add_danger(dangers, "%s", text_string(&text));
+    text_fini(&text);
 }
 
 /* --- The whole -------------------------------------------------------------------------------- */
@@ -325,11 +320,9 @@ void estimate_judge_budget(const struct estimate *estimate, const json_t *budget
         char may[AMOUNT_SIZE], budgeted[AMOUNT_SIZE];
         if (!(limit > 0 && estimate->amounts[i] > limit)) /* NaN is above no limit */
             continue;
-        char *text = text_format(
-            "it may %s %s, and its budget is %s", i == AMOUNT_HOURS ? "take" : "cost",
+        add_danger(
+            dangers, "it may %s %s, and its budget is %s", i == AMOUNT_HOURS ? "take" : "cost",
             amount_format_counted(i, estimate->amounts[i], may), amount_format(i, limit, budgeted));
-        (void)json_array_append_new(dangers, json_string(text));
-        free(text);
     }
 }
 
@@ -346,12 +339,11 @@ void estimate_judge_expected(const struct estimate *estimate, const json_t *expe
             continue;
         (void)amount_format_counted(i, amount, took);
         (void)amount_format_range(i, from, to, expected);
-        char *text = is_more
-                         ? text_format("similar runs took %s, more than the %s that are expected",
-                                       took, expected)
-                         : text_format("its `time` allows %s, less than the %s that are expected",
-                                       took, expected);
-        (void)json_array_append_new(dangers, json_string(text));
-        free(text);
+        if (is_more)
+            add_danger(dangers, "similar runs took %s, more than the %s that are expected", took,
+                       expected);
+        else
+            add_danger(dangers, "its `time` allows %s, less than the %s that are expected", took,
+                       expected);
     }
 }

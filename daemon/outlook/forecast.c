@@ -229,10 +229,9 @@ static void judge_queue(const struct forecast *forecast, const struct phase *pha
     bool is_never = when == ADMISSION_NEVER;
     if (when == ADMISSION_NOW || (phase->after_count > 0 && !is_never))
         return;
-    char *text = text_format("it would %s: %s",
-                             is_never ? "never be submitted" : "not be submitted yet", reason);
-    (void)json_array_append_new(dangers, json_string(text));
-    free(text);
+    (void)json_array_append_new(
+        dangers, json_sprintf("it would %s: %s",
+                              is_never ? "never be submitted" : "not be submitted yet", reason));
 }
 
 /* Adds the container of the phase, if there is one. The nodes look for its image and runtime. */
@@ -319,11 +318,9 @@ static void judge_phase(const struct forecast *forecast, const struct phase *pha
 static void judge_month(struct loop *loop, json_t *dangers)
 {
     char spent[REASON_MAX];
-    if (!admission_month_is_spent(loop, spent))
-        return;
-    char *text = text_format("this month's budget (limits.yaml) is spent: %s", spent);
-    (void)json_array_append_new(dangers, json_string(text));
-    free(text);
+    if (admission_month_is_spent(loop, spent))
+        (void)json_array_append_new(
+            dangers, json_sprintf("this month's budget (limits.yaml) is spent: %s", spent));
 }
 
 static json_t *forecast_json(struct forecast *forecast, const struct cluster_survey *survey)
