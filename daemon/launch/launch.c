@@ -131,39 +131,27 @@ static int carry_lookup(void *state, const struct core_effect *effect)
     return CARRIED_OUT;
 }
 
-static int carry_cancel(void *state, const struct core_effect *effect)
-{
-    struct loop *loop = ((struct launch *)state)->loop;
-    struct error err;
-    const struct allocation *allocation = effect->allocation;
-    if (allocation->slurm_id == 0)
-        return CARRIED_OUT; /* no job is known yet; the core asks again when it knows the job */
-    if (!loop_is_bound(loop))
-        return CARRIED_LATER_MS + UNBOUND_RETRY_MS;
-    if (cluster_cancel(loop_cluster(loop), core_effect_target(effect), allocation->slurm_id,
-                       allocation->token, &err) == 0)
-        return CARRIED_REQUEST;
-    log_line("could not cancel job %u: %s", allocation->slurm_id, err.message);
-    return CARRIED_LATER_MS + CHANGE_RETRY_MS;
-}
-
-static int carry_begin(void *state, const struct core_effect *effect)
+/* Cancels the job, or makes it begin soon. */
+static int carry_change(void *state, const struct core_effect *effect)
 {
     struct launch *launch = state;
     struct loop *loop = launch->loop;
     struct error err;
     const struct allocation *allocation = effect->allocation;
+    enum cluster_kind kind = effect->kind == FX_BEGIN_JOB ? CLUSTER_BEGIN : CLUSTER_CANCEL;
+    if (allocation->slurm_id == 0)
+        return CARRIED_OUT; /* no job is known yet; the core asks again when it knows the job */
     if (!loop_is_bound(loop))
         return CARRIED_LATER_MS + UNBOUND_RETRY_MS;
-    int64_t begin = loop_now_ms() / 1000 + BEGIN_DELAY_S;
-    if (cluster_begin(loop_cluster(loop), core_effect_target(effect), allocation->slurm_id,
-                      allocation->token, begin, &err) == 0) {
-        if (launch->is_polling)
-            map_put(&launch->begun, allocation->id, effect->allocation);
-        return CARRIED_REQUEST;
+    if (cluster_change(loop_cluster(loop), core_effect_target(effect), kind, allocation->slurm_id,
+                       allocation->token, loop_now_ms() / 1000 + BEGIN_DELAY_S, &err) < 0) {
+        log_line("could not %s job %u: %s", cluster_kind_name(kind), allocation->slurm_id,
+                 err.message);
+        return CARRIED_LATER_MS + CHANGE_RETRY_MS;
     }
-    log_line("could not begin job %u: %s", allocation->slurm_id, err.message);
-    return CARRIED_LATER_MS + CHANGE_RETRY_MS;
+    if (kind == CLUSTER_BEGIN && launch->is_polling)
+        map_put(&launch->begun, allocation->id, effect->allocation);
+    return CARRIED_REQUEST;
 }
 
 /* --- The room --------------------------------------------------------------------------------- */
@@ -183,8 +171,8 @@ const struct room launch_room = {
     .write = secret_write,
     .carry = {[FX_SUBMIT] = carry_submit,
               [FX_LOOKUP] = carry_lookup,
-              [FX_CANCEL_JOB] = carry_cancel,
-              [FX_BEGIN_JOB] = carry_begin},
+              [FX_CANCEL_JOB] = carry_change,
+              [FX_BEGIN_JOB] = carry_change},
     .answer = {[CLUSTER_POLL] = poll_answer,
                [CLUSTER_SUBMIT] = submit_answer,
                [CLUSTER_LOOKUP] = lookup_answer,

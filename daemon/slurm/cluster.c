@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEGIN_SOON_S = 3 }; /* the time that cluster_begin() leaves, and one second of rounding */
+enum { BEGIN_SOON_S = 3 }; /* the time that CLUSTER_BEGIN leaves, and one second of rounding */
 
 static const char *const kind_names[] = {
 #define X(symbol, name) [CLUSTER_##symbol] = name,
@@ -40,18 +40,11 @@ int cluster_poll(struct cluster *cluster, uint64_t target, struct error *err)
     return counted(cluster, cluster->operations->poll(cluster, target, err));
 }
 
-int cluster_cancel(struct cluster *cluster, uint64_t target, uint32_t job_id, const char *token,
-                   struct error *err)
+int cluster_change(struct cluster *cluster, uint64_t target, enum cluster_kind kind,
+                   uint32_t job_id, const char *token, int64_t begin, struct error *err)
 {
-    return counted(cluster, cluster->operations->change(cluster, target, CLUSTER_CANCEL, job_id,
-                                                        token, 0, err));
-}
-
-int cluster_begin(struct cluster *cluster, uint64_t target, uint32_t job_id, const char *token,
-                  int64_t time, struct error *err)
-{
-    return counted(cluster, cluster->operations->change(cluster, target, CLUSTER_BEGIN, job_id,
-                                                        token, time, err));
+    return counted(cluster,
+                   cluster->operations->change(cluster, target, kind, job_id, token, begin, err));
 }
 
 int cluster_survey(struct cluster *cluster, uint64_t target,

@@ -148,7 +148,6 @@ struct cluster_operations {
                   const struct cluster_description *description, struct error *err);
     int (*lookup)(struct cluster *cluster, uint64_t target, const char *token, struct error *err);
     int (*poll)(struct cluster *cluster, uint64_t target, struct error *err);
-    /* CANCEL and BEGIN; `begin` is for BEGIN alone */
     int (*change)(struct cluster *cluster, uint64_t target, enum cluster_kind kind, uint32_t job_id,
                   const char *token, int64_t begin, struct error *err);
     int (*survey)(struct cluster *cluster, uint64_t target,
@@ -169,14 +168,12 @@ int cluster_lookup(struct cluster *cluster, uint64_t target, const char *token, 
 /* Lists all jobs of this user that carry any token, including the jobs of another daemon of the
  * same user. */
 int cluster_poll(struct cluster *cluster, uint64_t target, struct error *err);
-/* Ends the job as scancel does (TERM, then KILL). */
-int cluster_cancel(struct cluster *cluster, uint64_t target, uint32_t job_id, const char *token,
-                   struct error *err);
-/* Sets the begin of a pending job to `time`. Slurm delays a requeued job by two minutes. The time
- * "now + 2 s", sent once the job's restart count has risen, starts the job soon. The time "now"
- * makes the job fail. */
-int cluster_begin(struct cluster *cluster, uint64_t target, uint32_t job_id, const char *token,
-                  int64_t time, struct error *err);
+/* CLUSTER_CANCEL ends the job as scancel does (TERM, then KILL). CLUSTER_BEGIN sets the begin of a
+ * pending job to `begin`, which is for this kind alone. Slurm delays a requeued job by two minutes.
+ * The time "now + 2 s", sent once the job's restart count has risen, starts the job soon. The time
+ * "now" makes the job fail. */
+int cluster_change(struct cluster *cluster, uint64_t target, enum cluster_kind kind,
+                   uint32_t job_id, const char *token, int64_t begin, struct error *err);
 
 /* Asks what the cluster has, and when each of these jobs would start if it were submitted now.
  * Nothing is submitted. Takes at most SURVEY_FORECASTS_MAX jobs. */
@@ -199,9 +196,9 @@ void cluster_free(struct cluster *cluster);
 const char *cluster_kind_name(enum cluster_kind kind);
 /* Whether the job has ended and will not run again. */
 bool cluster_job_is_final(const struct cluster_job *job);
-/* Whether cluster_begin() can end the wait of a pending job. That is so if Slurm has delayed the
+/* Whether CLUSTER_BEGIN can end the wait of a pending job. That is so if Slurm has delayed the
  * job's begin to later than a moment after `now`. While Slurm cleans up the job's last run,
- * cluster_begin() can do nothing: Slurm sets the begin only after that. */
+ * CLUSTER_BEGIN can do nothing: Slurm sets the begin only after that. */
 bool cluster_job_is_waiting(const struct cluster_job *job, int64_t now);
 /* Whether Slurm holds the job because it could not be launched. Such a job stays held until
  * somebody acts. A job that its owner or an administrator holds is not stuck. */

@@ -268,7 +268,7 @@ static void a_job_is_found_by_its_token_also_without_its_comment(void **state)
     result =
         answer_to(cluster_lookup(test.cluster, 5, "ffffffffffffffffffffffffffffffff", NULL), 5);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
-    (void)answer_to(cluster_cancel(test.cluster, 6, id, job.token, NULL), 6);
+    (void)answer_to(cluster_change(test.cluster, 6, CLUSTER_CANCEL, id, job.token, 0, NULL), 6);
 }
 
 static void many_lookups_are_each_answered(void **state)
@@ -298,7 +298,8 @@ static void many_lookups_are_each_answered(void **state)
         cluster_result_fini(&result);
     }
     for (size_t i = 0; i < 20; i++)
-        (void)answer_to(cluster_cancel(test.cluster, i, ids[i], jobs[i].token, NULL), i);
+        (void)answer_to(
+            cluster_change(test.cluster, i, CLUSTER_CANCEL, ids[i], jobs[i].token, 0, NULL), i);
 }
 
 static void a_held_job_waits_for_its_release(void **state)
@@ -321,12 +322,13 @@ static void a_cancelled_job_ends_and_a_second_cancel_finds_none(void **state)
     uint32_t id = submit(&job);
     (void)wait_for(id, CLUSTER_JOB_RUNNING, 0);
     struct cluster_result result =
-        answer_to(cluster_cancel(test.cluster, 9, id, job.token, NULL), 9);
+        answer_to(cluster_change(test.cluster, 9, CLUSTER_CANCEL, id, job.token, 0, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_DONE);
     (void)wait_for(id, CLUSTER_JOB_CANCELLED, 0);
-    result = answer_to(cluster_cancel(test.cluster, 9, id, job.token, NULL), 9);
+    result = answer_to(cluster_change(test.cluster, 9, CLUSTER_CANCEL, id, job.token, 0, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
-    result = answer_to(cluster_cancel(test.cluster, 9, 4000000, job.token, NULL), 9);
+    result =
+        answer_to(cluster_change(test.cluster, 9, CLUSTER_CANCEL, 4000000, job.token, 0, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
 }
 
@@ -340,18 +342,19 @@ static void a_job_with_another_token_is_left_alone(void **state)
     job_hold(&job);
     uint32_t id = submit(&job);
     struct cluster_result result =
-        answer_to(cluster_cancel(test.cluster, 9, id, lost.token, NULL), 9);
+        answer_to(cluster_change(test.cluster, 9, CLUSTER_CANCEL, id, lost.token, 0, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
     int64_t now = time(NULL);
-    result = answer_to(cluster_begin(test.cluster, 9, id, lost.token, now + 3600, NULL), 9);
+    result = answer_to(
+        cluster_change(test.cluster, 9, CLUSTER_BEGIN, id, lost.token, now + 3600, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
     assert_true(wait_for(id, CLUSTER_JOB_PENDING, 0).eligible_time < now + 1800);
 
     /* A site may rewrite comments. Then the path shows the owner. */
     assert_int_equal(shell("scontrol update jobid=%u comment=rewritten", id), 0);
-    result = answer_to(cluster_cancel(test.cluster, 9, id, lost.token, NULL), 9);
+    result = answer_to(cluster_change(test.cluster, 9, CLUSTER_CANCEL, id, lost.token, 0, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
-    result = answer_to(cluster_cancel(test.cluster, 9, id, job.token, NULL), 9);
+    result = answer_to(cluster_change(test.cluster, 9, CLUSTER_CANCEL, id, job.token, 0, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_DONE);
     (void)wait_for(id, CLUSTER_JOB_CANCELLED, 0);
 }
@@ -370,8 +373,8 @@ static void a_requeued_job_keeps_its_id_and_begins_soon_when_told(void **state)
     assert_false(seen.held);
     int64_t now = time(NULL);
     assert_true(seen.eligible_time > now + 60);
-    struct cluster_result result =
-        answer_to(cluster_begin(test.cluster, 12, id, job.token, now + 2, NULL), 12);
+    struct cluster_result result = answer_to(
+        cluster_change(test.cluster, 12, CLUSTER_BEGIN, id, job.token, now + 2, NULL), 12);
     assert_int_equal(result.outcome, CLUSTER_DONE);
     (void)wait_for(id, CLUSTER_JOB_COMPLETED, 1);
     char *output = output_of(&job);

@@ -7,7 +7,7 @@
  *                 when (seconds since 1970); with held.<id> it is held
  *   excluded      a line "<id> <nodes>" for each job that excludes nodes
  *   cancelled     a line "<id>" for each cancellation
- *   begun         a line "<id>" for each cluster_begin(), which also sets eligible.<id>
+ *   begun         a line "<id>" for each CLUSTER_BEGIN, which also sets eligible.<id>
  *   polls         a line for each poll
  *   turned-away   a line for each submission that was limited or refused
  *   strangers     a line for each change of a job that does not exist or has another token

@@ -446,7 +446,7 @@ static void a_requeued_job_waits_and_a_failed_launch_is_stuck(void **state)
     } rows[] = {
         {JOB_PENDING, 7, 1121, WAIT_TIME, NULL, true, false},
         {JOB_PENDING | JOB_COMPLETING, 7, 1121, WAIT_TIME, NULL, false, false},
-        {JOB_PENDING, 7, 1002, WAIT_TIME, NULL, false, false}, /* as cluster_begin() leaves it */
+        {JOB_PENDING, 7, 1002, WAIT_TIME, NULL, false, false}, /* as CLUSTER_BEGIN leaves it */
         {JOB_PENDING, 7, 900, WAIT_RESOURCES, NULL, false, false},
         {JOB_RUNNING, 7, 1121, WAIT_NO_REASON, NULL, false, false},
         {JOB_PENDING, 0, 1121, WAIT_HELD_USER, NULL, false, false},
