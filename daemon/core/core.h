@@ -186,6 +186,14 @@ enum core_effect_kind {
 /* What an effect is about. This and the kind are the key of a kept effect. */
 enum core_about { ABOUT_WORKFLOW, ABOUT_PHASE, ABOUT_RUN, ABOUT_JOB };
 
+struct core_effect_row {
+    const char *name;
+    bool is_kept;
+    enum core_about about;
+    bool needs_cluster;
+};
+extern const struct core_effect_row core_effect_rows[FX_COUNT];
+
 /* Pointers are borrowed, and valid until the workflow is dropped. */
 struct core_effect {
     enum core_effect_kind kind;
@@ -208,11 +216,7 @@ struct core_effects {
 
 void core_effects_clear(struct core_effects *effects);
 void core_effects_fini(struct core_effects *effects);
-const char *core_effect_name(enum core_effect_kind kind);
 int core_effect_parse(const char *name); /* -1: none */
-bool core_effect_is_kept(enum core_effect_kind kind);
-enum core_about core_effect_about(enum core_effect_kind kind);
-bool core_effect_needs_cluster(enum core_effect_kind kind);
 /* The id of the object that the effect is about. */
 uint64_t core_effect_target(const struct core_effect *effect);
 const char *core_command_name(enum core_command command);

@@ -9,12 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    bool is_kept;
-    enum core_about about;
-    bool needs_cluster;
-} effect_rows[] = {
+const struct core_effect_row core_effect_rows[FX_COUNT] = {
 #define X(symbol, name, kept, about, cluster) [FX_##symbol] = {name, kept, ABOUT_##about, cluster},
     CORE_EFFECTS(X)
 #undef X
@@ -31,41 +26,17 @@ void core_effects_fini(struct core_effects *effects)
     *effects = (struct core_effects){0};
 }
 
-const char *core_effect_name(enum core_effect_kind kind)
-{
-    assert(kind < FX_COUNT);
-    return effect_rows[kind].name;
-}
-
 int core_effect_parse(const char *name)
 {
     for (int kind = 0; kind < FX_COUNT; kind++)
-        if (text_equal(effect_rows[kind].name, name))
+        if (text_equal(core_effect_rows[kind].name, name))
             return kind;
     return -1;
 }
 
-bool core_effect_is_kept(enum core_effect_kind kind)
-{
-    assert(kind < FX_COUNT);
-    return effect_rows[kind].is_kept;
-}
-
-enum core_about core_effect_about(enum core_effect_kind kind)
-{
-    assert(kind < FX_COUNT);
-    return effect_rows[kind].about;
-}
-
-bool core_effect_needs_cluster(enum core_effect_kind kind)
-{
-    assert(kind < FX_COUNT);
-    return effect_rows[kind].needs_cluster;
-}
-
 uint64_t core_effect_target(const struct core_effect *effect)
 {
-    switch (core_effect_about(effect->kind)) {
+    switch (core_effect_rows[effect->kind].about) {
     case ABOUT_PHASE:
         return effect->phase->id;
     case ABOUT_RUN:

@@ -80,7 +80,7 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
     default:
         break;
     }
-    if (core_effect_is_kept(effect->kind))
+    if (core_effect_rows[effect->kind].is_kept)
         effects_keep(loop, effect);
 }
 
@@ -88,7 +88,7 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
 
 static void carry(struct loop *loop, struct pending *pending, int64_t now_ms)
 {
-    const char *name = core_effect_name(pending->effect.kind);
+    const char *name = core_effect_rows[pending->effect.kind].name;
     crash_point(name, CRASH_BEFORE);
     int carried = rooms_carry(loop, &pending->effect);
     crash_point(name, CRASH_AFTER);

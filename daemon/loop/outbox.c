@@ -15,7 +15,7 @@ static uint64_t key_of(enum core_effect_kind kind, uint64_t id)
 
 static enum outbox_line line_of(const struct pending *pending)
 {
-    return core_effect_needs_cluster(pending->effect.kind) ? OUTBOX_CLUSTER : OUTBOX_OWN;
+    return core_effect_rows[pending->effect.kind].needs_cluster ? OUTBOX_CLUSTER : OUTBOX_OWN;
 }
 
 static void wait_in_line(struct outbox *outbox, struct pending *pending, int64_t due_ms)
@@ -63,7 +63,7 @@ void outbox_fini(struct outbox *outbox)
 
 void outbox_apply(struct outbox *outbox, const struct core_effect *effect)
 {
-    assert(core_effect_is_kept(effect->kind));
+    assert(core_effect_rows[effect->kind].is_kept);
     struct pending *pending = outbox_find(outbox, effect->kind, core_effect_target(effect));
     if (effect->is_done) {
         if (pending && pending->state == PENDING_UNDER_WAY)
@@ -103,8 +103,7 @@ uint64_t pending_id(const struct pending *pending)
 static bool is_pending(const struct outbox *outbox, enum core_about about, uint64_t id)
 {
     for (int kind = 0; kind < FX_COUNT; kind++)
-        if (core_effect_is_kept((enum core_effect_kind)kind) &&
-            core_effect_about((enum core_effect_kind)kind) == about &&
+        if (core_effect_rows[kind].is_kept && core_effect_rows[kind].about == about &&
             outbox_find(outbox, (enum core_effect_kind)kind, id))
             return true;
     return false;

@@ -222,7 +222,7 @@ static int apply_blame(struct store *store, const struct core_effect *effect, in
 static int apply_outbox(struct store *store, const struct core_effect *effect, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, effect->is_done ? Q_OUTBOX_DELETE : Q_OUTBOX_PUT);
-    stmt_bind_text(stmt, ":kind", core_effect_name(effect->kind));
+    stmt_bind_text(stmt, ":kind", core_effect_rows[effect->kind].name);
     stmt_bind_id(stmt, ":target", core_effect_target(effect));
     if (!effect->is_done) {
         stmt_bind_id(stmt, ":workflow", effect->workflow->id);
@@ -257,7 +257,7 @@ int store_apply(struct store *store, const struct core_effect *effect, int64_t n
     case FX_WARNING:
         return apply_warning(store, effect->run, effect->message, now_ms, err);
     default:
-        assert(core_effect_is_kept(effect->kind));
+        assert(core_effect_rows[effect->kind].is_kept);
         return apply_outbox(store, effect, err);
     }
 }

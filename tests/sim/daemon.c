@@ -91,7 +91,7 @@ static void daemon_commit(struct sim *sim, const struct core_effects *effects)
             sim_say(sim, "%s%s %s -> %s %s", effect->phase->name, effect->run ? " run" : "",
                     effect->from, effect->to, effect->message);
             check_history(sim, effect);
-        } else if (core_effect_is_kept(effect->kind)) {
+        } else if (core_effect_rows[effect->kind].is_kept) {
             outbox_apply(&sim->daemon, effect);
         }
     }
@@ -227,7 +227,7 @@ static void carry_cancel(struct sim *sim, const struct allocation *allocation)
 void daemon_carry(struct sim *sim, const struct sim_outbox *row)
 {
     const struct workflow *workflow = daemon_workflow(sim);
-    enum core_about about = core_effect_about(row->kind);
+    enum core_about about = core_effect_rows[row->kind].about;
     const struct run *run = about == ABOUT_RUN ? daemon_run(sim, row->target) : NULL;
     const struct allocation *allocation =
         about == ABOUT_JOB ? daemon_allocation(sim, row->target) : NULL;
@@ -328,7 +328,7 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     unsigned count = 0;
     for (size_t i = 0; i < effects.count; i++) {
         const struct core_effect *effect = &effects.items[i];
-        if (core_effect_is_kept(effect->kind) && !effect->is_done && !effect->due_ms) {
+        if (core_effect_rows[effect->kind].is_kept && !effect->is_done && !effect->due_ms) {
             assert(count < SIM_OUTBOX_MAX);
             rows[count++] = (struct sim_outbox){effect->kind, core_effect_target(effect), 0};
         }

@@ -74,7 +74,7 @@ static void expect_saved(const struct sim *sim, const struct core_effects *effec
                          enum core_effect_kind kind, uint64_t id)
 {
     if (!is_saved(effects, kind, id))
-        sim_breach(sim, "%s %llu is missing", core_effect_name(kind), (unsigned long long)id);
+        sim_breach(sim, "%s %llu is missing", core_effect_rows[kind].name, (unsigned long long)id);
 }
 
 void check_saved(const struct sim *sim, const struct core_effects *effects,

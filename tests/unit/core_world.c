@@ -76,7 +76,7 @@ static void world_write(struct world *world, const struct core_effect *effect)
     if (effect->is_done)
         return;
     char name[64] = "";
-    bool is_about_job = core_effect_needs_cluster(effect->kind);
+    bool is_about_job = core_effect_rows[effect->kind].needs_cluster;
     bool is_by_type = is_about_job && effect->allocation->gpu_type[0];
     if (effect->run && effect->kind != FX_PROMOTION)
         (void)snprintf(name, sizeof name, "%s#%u", effect->run->phase->name, effect->run->attempt);
@@ -92,8 +92,8 @@ static void world_write(struct world *world, const struct core_effect *effect)
         text_addf(&world->trace, "blame %s for %s\n", effect->message, name);
     else if (effect->kind == FX_WARNING)
         text_addf(&world->trace, "warning %s\n", name);
-    else if (core_effect_is_kept(effect->kind))
-        text_addf(&world->trace, "%s %s%s%s\n", core_effect_name(effect->kind), name,
+    else if (core_effect_rows[effect->kind].is_kept)
+        text_addf(&world->trace, "%s %s%s%s\n", core_effect_rows[effect->kind].name, name,
                   is_by_type ? " as " : "", is_by_type ? effect->allocation->gpu_type : "");
 }
 

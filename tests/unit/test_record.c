@@ -316,7 +316,7 @@ static void a_start_loads_live_workflows_and_the_last_ids(void **state)
 static int list_effect(void *context, const struct core_effect *effect)
 {
     assert_false(effect->is_done);
-    text_addf(context, "%s %llu %llu %llu %lld\n", core_effect_name(effect->kind),
+    text_addf(context, "%s %llu %llu %llu %lld\n", core_effect_rows[effect->kind].name,
               effect->phase ? (unsigned long long)effect->phase->id : 0,
               effect->run ? (unsigned long long)effect->run->id : 0,
               effect->allocation ? (unsigned long long)effect->allocation->id : 0,

@@ -188,8 +188,8 @@ static void the_checks_name_what_the_core_names(void **state)
     char *kept = NULL, *outcomes = NULL;
     struct text text = {0};
     for (int kind = 0; kind < FX_COUNT; kind++)
-        if (core_effect_is_kept((enum core_effect_kind)kind))
-            text_addf(&text, " %s", core_effect_name((enum core_effect_kind)kind));
+        if (core_effect_rows[kind].is_kept)
+            text_addf(&text, " %s", core_effect_rows[kind].name);
     kept = text_steal(&text);
     for (int outcome = 0; outcome <= CHECK_ERROR; outcome++)
         text_addf(&text, " %s", check_outcome_name((enum check_outcome)outcome));
