@@ -9,7 +9,9 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { WANTS_COST = 20 }; /* one question takes a twentieth of the daemon's time, if it can */
+/* A question takes a twentieth of the daemon's time, unless WANTS_OLDEST_S ends the daemon's rest
+ * earlier. */
+enum { WANTS_COST = 20 };
 
 /* How old answers may be, in seconds. */
 #define WANTS_STATE_S  1.0
@@ -18,7 +20,7 @@ enum { WANTS_COST = 20 }; /* one question takes a twentieth of the daemon's time
 #define WANTS_OVER_S   30.0 /* about a run that has ended */
 #define WANTS_LOG_S    0.5
 #define WANTS_AWAY_S   1.0  /* how often a daemon that is away is tried */
-#define WANTS_OLDEST_S 30.0 /* however long the daemon needs for an answer */
+#define WANTS_OLDEST_S 30.0 /* how long a daemon rests at most after a slow answer */
 
 struct wants {
     struct want *items;
@@ -125,7 +127,7 @@ static double wants_due(const struct model *model, const struct want *want)
     const struct answer *answer = model_answer(model, want->path);
     if (!answer)
         return 0;
-    double cost_s = fmin(WANTS_COST * answer->took_s, WANTS_OLDEST_S);
+    double cost_s = fmin(WANTS_COST * answer->took_s, answer->took_s + WANTS_OLDEST_S);
     return answer->asked_s + fmax(want->period_s, cost_s);
 }
 

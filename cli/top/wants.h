@@ -1,6 +1,6 @@
 /* What the live view asks for next: decisions first, then what the panes show, each answer again
- * after its time. A daemon that needs long for an answer is asked less often, but at least every 30
- * seconds. */
+ * after its time. A daemon that needs long for an answer is asked for it less often, but not later
+ * than 30 seconds after the answer. */
 #ifndef PHASED_CLI_TOP_WANTS_H
 #define PHASED_CLI_TOP_WANTS_H
 
