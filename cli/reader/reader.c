@@ -187,6 +187,10 @@ static int reader_ask_end(struct cli *cli, const struct address *run,
     return 0;
 }
 
+static int reader_add_halves(struct cli *cli, const struct address *run,
+                             const struct option_list *names, int64_t from, int64_t to,
+                             struct metrics *metrics, struct error *err);
+
 /* Adds the metrics of some steps. Asks for them in two parts if one answer cannot hold them. */
 static int reader_add_steps(struct cli *cli, const struct address *run,
                             const struct option_list *names, int64_t from, int64_t to,
@@ -196,12 +200,8 @@ static int reader_add_steps(struct cli *cli, const struct address *run,
     json_t *columns;
     (void)snprintf(part, sizeof part, "from=%lld&to=%lld", (long long)from, (long long)to);
     int status = reader_ask_metrics(cli, run, names, part, &columns, err);
-    if (status == -EFBIG && from < to) {
-        int64_t middle = from + (to - from) / 2;
-        status = reader_add_steps(cli, run, names, from, middle, metrics, err);
-        return status < 0 ? status
-                          : reader_add_steps(cli, run, names, middle + 1, to, metrics, err);
-    }
+    if (status == -EFBIG)
+        return reader_add_halves(cli, run, names, from, to, metrics, err);
     if (status < 0)
         return status;
     columns_add(columns, INT64_MAX, metrics);
@@ -209,8 +209,21 @@ static int reader_add_steps(struct cli *cli, const struct address *run,
     return 0;
 }
 
-/* For metrics that one answer cannot hold. The record is not read, because nobody else can open it
- * while a daemon runs on a network file system. */
+/* For steps that one answer cannot hold; `err` says so already. One step has no halves: returns
+ * -EFBIG. */
+static int reader_add_halves(struct cli *cli, const struct address *run,
+                             const struct option_list *names, int64_t from, int64_t to,
+                             struct metrics *metrics, struct error *err)
+{
+    if (from >= to)
+        return -EFBIG;
+    int64_t middle = from + (to - from) / 2;
+    int status = reader_add_steps(cli, run, names, from, middle, metrics, err);
+    return status < 0 ? status : reader_add_steps(cli, run, names, middle + 1, to, metrics, err);
+}
+
+/* For metrics that one answer cannot hold; `err` says so already. The record is not read, because
+ * nobody else can open it while a daemon runs on a network file system. */
 static int reader_ask_in_parts(struct cli *cli, const struct address *run,
                                const struct option_list *names, unsigned last, json_t **ret_json,
                                struct error *err)
@@ -221,7 +234,7 @@ static int reader_ask_in_parts(struct cli *cli, const struct address *run,
     if (status == 0)
         status = reader_ask_end(cli, run, names, true, &to, err);
     if (status == 0)
-        status = reader_add_steps(cli, run, names, from, to, metrics, err);
+        status = reader_add_halves(cli, run, names, from, to, metrics, err);
     if (status == 0)
         *ret_json = columns_json(metrics, names->items, names->count, last);
     metrics_free(metrics);
