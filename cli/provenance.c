@@ -143,14 +143,16 @@ json_t *provenance_capture(void)
 }
 
 /* Copies tracked and new files. It skips a file that is not there: its deletion is not committed
- * yet, or git has not checked it out. A file that cannot be read is an error, and tar tells the two
- * apart in its warnings only. For code that came from another machine, the other machine has listed
- * the files. */
+ * yet, or git has not checked it out. A file that cannot be read is an error. Only the warnings of
+ * tar tell a missing file from a file that cannot be read. A folder that git cannot open is an
+ * error, too, and git only warns of the folder. Other warnings of git leave no file out. For code
+ * that came from another machine, the other machine has listed the files. */
 static int provenance_copy(const char *root, const char *folder, struct error *err)
 {
     static const char script[] =
         "cd \"$1\" && { if [ \"$3\" ]; then cat \"$3.files\";"
-        " else git ls-files --cached --others --exclude-standard -z; fi |"
+        " else LC_ALL=C git ls-files --cached --others --exclude-standard -z"
+        " 2> >(grep -E '^(warning: could not open directory|error:|fatal:) ' >&3); fi |"
         " LC_ALL=C tar --create --format=gnu --null --no-recursion --ignore-failed-read"
         " --files-from=- --file=- 2>&3 |"
         " tar --extract --directory=\"$2\" --file=-; } 3>&1 |"

@@ -79,6 +79,22 @@ copies() { ls -A "$PHASED_HOME/snapshots"; }
     [ -z "$(copies)" ]
 }
 
+@test "a snapshot fails if git cannot open a folder, and not for another warning of git" {
+    command -v git || skip "git is not installed"
+    local name
+    repository
+    ln -s loop "$BATS_TEST_TMPDIR/loop"
+    git config core.excludesFile "$BATS_TEST_TMPDIR/loop"
+    [[ $(git ls-files --others --exclude-standard 2>&1) = "warning: "* ]]
+    run -1 --separate-stderr phasectl submit "$BATS_TEST_TMPDIR/frozen.yaml"
+    [ "$stderr" = "$nobody" ]
+    name=$(printf 'x%.0s' {1..250})
+    (for _ in {1..17}; do mkdir "$name" && cd "$name" || exit; done) # root cannot open it either
+    run -1 --separate-stderr phasectl submit "$BATS_TEST_TMPDIR/frozen.yaml"
+    [[ $stderr == "phasectl: could not copy $PWD to "*": warning: could not open directory 'x"* ]]
+    [ -z "$(copies)" ]
+}
+
 @test "a copy that a killed submission left is not taken for a whole one, and is removed later" {
     command -v git || skip "git is not installed"
     repository
