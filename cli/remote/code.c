@@ -184,8 +184,8 @@ static int code_find_root(struct code *code, bool *ret_is_repository, struct err
     const char *home_folder = getenv("HOME");
     if (!below)
         status = error_set(err, -EINVAL, "%s is not in its git repository %s", current, code->root);
-    else if (!code->root[1] ||
-             (home_folder && realpath(home_folder, home) && text_equal(code->root, home)))
+    else if (!code->is_look && (!code->root[1] || (home_folder && realpath(home_folder, home) &&
+                                                   text_equal(code->root, home))))
         status = error_set(err, -EINVAL,
                            "the code would be all of %s: call phasectl in the folder that has the "
                            "code of the workflow",

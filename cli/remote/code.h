@@ -23,8 +23,8 @@ struct code {
     struct text names; /* of the files, from the root: "./README"; a NUL after each */
 };
 
-/* Lists the files of the current folder's code; for a look, none. Refuses a whole home folder. The
- * caller calls code_fini(), also after a failure. */
+/* Lists the files of the current folder's code; for a look, none. Refuses a whole home folder,
+ * unless the code is a look. The caller calls code_fini(), also after a failure. */
 int code_init(struct code *code, bool is_look, struct error *err);
 void code_fini(struct code *code);
 

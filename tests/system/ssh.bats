@@ -293,6 +293,8 @@ SH
     run phasectl submit my.yaml
     [ "$status" = 1 ]
     [[ $output = *"the code would be all of $HOME"* ]]
+    phasectl check my.yaml # it copies this file alone
+    (cd / && phasectl check "$HOME/my.yaml")
     cd trm
     run phasectl submit ../my.yaml
     [ "$status" = 1 ]
