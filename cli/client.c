@@ -8,6 +8,7 @@
 #include "cli/phrases.h"
 #include "lib/address.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/http.h"
 #include "lib/json.h"
 #include "lib/mac.h"
@@ -20,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     CLIENT_HAND_OVER_MS = 4000, /* for a job that takes over from the job before it */
@@ -308,13 +308,11 @@ int client_find_run(struct cli *cli, struct address *address, struct error *err)
 
 json_t *client_workdir(struct error *err)
 {
-    char *folder = getcwd(NULL, 0);
-    json_t *json = folder ? json_string(folder) : NULL;
-    if (!folder && errno == ENOENT)
-        (void)error_set(err, -ENOENT, "the current folder is gone");
-    else if (!folder)
-        (void)error_set(err, -errno, "cannot find the current folder: %s", strerror(errno));
-    else if (!json)
+    char *folder;
+    if (file_find_current(&folder, err) < 0)
+        return NULL;
+    json_t *json = json_string(folder);
+    if (!json)
         (void)error_set(err, -EINVAL, "the current folder is not UTF-8 text: %s", folder);
     free(folder);
     return json;

@@ -307,6 +307,16 @@ void file_look_again(const char *folder)
         (void)closedir(opened); /* nothing was read */
 }
 
+int file_find_current(char **ret_path, struct error *err)
+{
+    *ret_path = getcwd(NULL, 0);
+    if (*ret_path)
+        return 0;
+    if (errno == ENOENT)
+        return error_set(err, -ENOENT, "the current folder is gone");
+    return error_set(err, -errno, "cannot find the current folder: %s", strerror(errno));
+}
+
 char *file_parent(const char *path)
 {
     const char *end = strrchr(path, '/');

@@ -88,6 +88,10 @@ bool file_is_same(const char *a, const char *b);
  * its folder is opened again. After this call a file of another node is seen. */
 void file_look_again(const char *folder);
 
+/* Finds the absolute path of the current folder. The caller frees it. After a failure, `ret_path`
+ * is NULL. */
+int file_find_current(char **ret_path, struct error *err);
+
 /* The folder that contains `path`: /a for /a/b. The caller frees it. */
 char *file_parent(const char *path);
 

@@ -63,10 +63,9 @@ int home_init(struct home *home, const char *path, struct error *err)
     if (chosen[0] == '/') {
         home->path = chosen;
     } else {
-        char *here = getcwd(NULL, 0);
-        if (!here) {
-            int status = -errno;
-            error_set(err, status, "cannot find the current folder: %s", strerror(-status));
+        char *here;
+        int status = file_find_current(&here, err);
+        if (status < 0) {
             free(chosen);
             return status;
         }

@@ -166,10 +166,11 @@ static int code_find_root(struct code *code, bool *ret_is_repository, struct err
 {
     static const char *const ask[] = {"git", "rev-parse", "--show-toplevel", NULL};
     struct command_result result;
-    char *current = getcwd(NULL, 0);
-    if (!current)
-        return error_set(err, -errno, "the current folder is gone");
-    int status = command_run(ask, NULL, CODE_GIT_S, &result, err);
+    char *current;
+    int status = file_find_current(&current, err);
+    if (status < 0)
+        return status;
+    status = command_run(ask, NULL, CODE_GIT_S, &result, err);
     if (status < 0) {
         free(current);
         return status;

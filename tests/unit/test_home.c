@@ -70,6 +70,23 @@ static void a_relative_home_becomes_absolute(void **state)
     free(here);
 }
 
+static void a_relative_home_needs_a_current_folder(void **state)
+{
+    (void)state;
+    struct home home;
+    struct error err;
+    char *here = getcwd(NULL, 0), *gone = text_format("%s/gone", folder);
+    assert_int_equal(mkdir(gone, 0700), 0);
+    assert_int_equal(chdir(gone), 0);
+    assert_int_equal(rmdir(gone), 0);
+    assert_int_equal(home_init(&home, "here", &err), -ENOENT);
+    assert_string_equal(err.message, "the current folder is gone");
+    home_fini(&home);
+    assert_int_equal(chdir(here), 0);
+    free(gone);
+    free(here);
+}
+
 /* Listens at the socket of the home and connects to it, both by its address. */
 static void reach_yourself(struct home *home)
 {
@@ -321,6 +338,8 @@ int main(void)
             the_private_slurm_of_the_home_is_used_unless_another_is_named, folder_make,
             folder_remove),
         cmocka_unit_test(a_relative_home_becomes_absolute),
+        cmocka_unit_test_setup_teardown(a_relative_home_needs_a_current_folder, folder_make,
+                                        folder_remove),
         cmocka_unit_test_setup_teardown(a_home_of_any_depth_has_a_socket, folder_make,
                                         folder_remove),
         cmocka_unit_test(a_deep_home_that_is_not_there_is_an_error),
