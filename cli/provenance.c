@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     PROVENANCE_ASK_S = 20,    /* for an answer of git */
@@ -217,28 +216,22 @@ static int provenance_make(const char *root, const char *folder, struct error *e
     return status;
 }
 
-int provenance_snapshot(const struct cli *cli, const json_t *provenance, const char *key,
-                        char **ret_workdir, struct error *err)
+int provenance_snapshot(const struct cli *cli, const json_t *provenance, const char *workdir,
+                        const char *key, char **ret_workdir, struct error *err)
 {
     const char *root = json_string_value(json_object_get(provenance, "root"));
-    char *workdir = getcwd(NULL, 0);
-    const char *below = root && workdir ? file_below(workdir, root) : NULL;
-    int status;
-    if (!below || !json_object_get(provenance, "commit")) {
-        status = error_set(err, -EINVAL,
-                           "code: snapshot needs a git repository with a commit, and "
-                           "%s is not in one",
-                           workdir ? workdir : "this folder");
-        free(workdir);
-        return status;
-    }
+    const char *below = root ? file_below(workdir, root) : NULL;
+    if (!below || !json_object_get(provenance, "commit"))
+        return error_set(err, -EINVAL,
+                         "code: snapshot needs a git repository with a commit, and "
+                         "%s is not in one",
+                         workdir);
     char *folder = text_format("%s/%s", cli->home.snapshots, key);
     provenance_clean(cli->home.snapshots);
-    status = provenance_make(root, folder, err);
+    int status = provenance_make(root, folder, err);
     if (status == 0)
         *ret_workdir = text_format("%s%s%s", folder, *below ? "/" : "", below);
     free(folder);
-    free(workdir);
     return status;
 }
 

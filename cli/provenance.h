@@ -23,10 +23,11 @@ json_t *provenance_capture(void);
 json_t *provenance_capture_code(void);
 
 /* Copies the repository of `provenance`, with its changes and without ignored files, to a new
- * folder `key` in the home. `ret_workdir` is the current folder within the copy; the caller's to
- * free(). Removes what earlier submissions left that were killed while they copied. */
-int provenance_snapshot(const struct cli *cli, const json_t *provenance, const char *key,
-                        char **ret_workdir, struct error *err);
+ * folder `key` in the home. `ret_workdir` is the folder `workdir` of the repository within the
+ * copy; the caller's to free(). Removes what earlier submissions left that were killed while they
+ * copied. */
+int provenance_snapshot(const struct cli *cli, const json_t *provenance, const char *workdir,
+                        const char *key, char **ret_workdir, struct error *err);
 
 /* Removes a copy that nothing is going to use. */
 void provenance_discard(const struct cli *cli, const char *key);

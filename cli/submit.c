@@ -138,15 +138,15 @@ static json_t *submit_body(const struct submit_options *options, struct error *e
 }
 
 /* Copies the code. The programs start in the copy, as if submit had been called there. */
-static int submit_freeze(const struct cli *cli, const struct submit_options *options, json_t *item,
-                         struct error *err)
+static int submit_freeze(const struct cli *cli, const json_t *body, json_t *item, struct error *err)
 {
     char *workdir;
-    int status =
-        provenance_snapshot(cli, options->provenance, field_text(item, "key"), &workdir, err);
+    json_t *provenance = json_object_get(body, "provenance");
+    int status = provenance_snapshot(cli, provenance, field_text(body, "workdir"),
+                                     field_text(item, "key"), &workdir, err);
     if (status < 0)
         return status;
-    json_t *provenance = json_copy(options->provenance);
+    provenance = json_copy(provenance);
     (void)json_object_set_new(provenance, "snapshot", json_string(workdir));
     (void)json_object_set_new(item, "provenance", provenance);
     (void)json_object_set_new(item, "workdir", json_string(workdir));
@@ -179,7 +179,7 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
         json_decref(item);
         return error_set_at(err, -EINVAL, file, 0, 0, "bash cannot read its scripts (see above)");
     }
-    if (is_frozen && (status = submit_freeze(cli, options, item, err)) < 0) {
+    if (is_frozen && (status = submit_freeze(cli, body, item, err)) < 0) {
         json_decref(item);
         return status;
     }
