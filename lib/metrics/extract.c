@@ -81,8 +81,8 @@ static void extract_update_step(struct extract *extract)
 {
     const struct values *values = &extract->values;
     const double *epoch = values_find(values, "epoch");
-    if (values->line.step_rank) {
-        extract->step = values->line.step;
+    if (values->so_far.step_rank) {
+        extract->step = values->so_far.step;
         extract->has_step = extract->has_real_step = true;
     } else if (!extract->has_real_step && epoch && *epoch == floor(*epoch) && fabs(*epoch) < 1e9) {
         extract->step = (int64_t)*epoch;
@@ -114,7 +114,7 @@ static void extract_tell(struct extract *extract, enum line_end line_end)
     struct extract_row row = {.has_step = extract->has_step,
                               .step = extract->step,
                               .values = extract->values.items,
-                              .count = extract->values.line.count};
+                              .count = extract->values.so_far.count};
     if (extract_is_newer_state(extract, &row))
         extract->has_pending = false;
     if (row.count || line_end == LINE_FEED)

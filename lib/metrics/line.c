@@ -112,7 +112,7 @@ static bool line_is_progress(const struct line *line, const struct span *words, 
 /* Whether the line has told how far the program is, by a step or an epoch. */
 static bool line_has_progress(const struct line *line)
 {
-    return line->values->line.step_rank || values_find(line->values, "epoch");
+    return line->values->so_far.step_rank || values_find(line->values, "epoch");
 }
 
 /* Whether the segment that ends now was a row of pairs. A sentence can look like one. So a row of
@@ -567,7 +567,7 @@ void line_read(struct line_memory *memory, struct values *values, const char *te
     while (line.at < line.end)
         line_read_next(&line);
     line_end_segment(&line);
-    bool names_step = values->line.step_rank > VALUES_STEP_COUNTED;
+    bool names_step = values->so_far.step_rank > VALUES_STEP_COUNTED;
     memory->has_bar_with_step |= has_bar && names_step;
     names_step |= values_find(values, "epoch") != NULL && !has_bar;
     for (size_t i = 0; i < line.kept_count; i++)

@@ -121,7 +121,7 @@ static bool literal_read_value(struct literal *literal, int index);
 /* Adds the numbers of a list, named by their places; adds nothing if the list is long. */
 static bool literal_read_list(struct literal *literal, char close)
 {
-    struct values_line before = literal->values->line;
+    struct values_so_far before = literal->values->so_far;
     int count = 0;
     literal->at++;
     while (!literal_take(literal, close)) {
@@ -130,7 +130,7 @@ static bool literal_read_list(struct literal *literal, char close)
         if (literal_take(literal, close)) /* after a trailing comma, as in Python */
             break;
         if (count == LITERAL_LIST_MAX && literal->silent == 0)
-            literal->values->line = before;
+            literal->values->so_far = before;
         literal->silent += count >= LITERAL_LIST_MAX;
         bool is_read = literal_read_value(literal, count);
         literal->silent -= count >= LITERAL_LIST_MAX;
@@ -192,9 +192,9 @@ static bool literal_read_value(struct literal *literal, int index)
 size_t literal_read(struct values *values, const char *at, const char *end)
 {
     struct literal literal = {.at = at, .end = end, .values = values};
-    struct values_line before = values->line;
+    struct values_so_far before = values->so_far;
     if (at == end || *at != '{' || !literal_read_value(&literal, -1)) {
-        values->line = before;
+        values->so_far = before;
         return 0;
     }
     return (size_t)(literal.at - at);

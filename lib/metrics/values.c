@@ -146,29 +146,29 @@ void values_init(struct values *values, const char *step_name)
 
 void values_clear(struct values *values)
 {
-    values->line = (struct values_line){.step_index = SIZE_MAX};
+    values->so_far = (struct values_so_far){.step_index = SIZE_MAX};
 }
 
 /* Returns the item of the name, which may be a new one. NULL: the line has too many values. */
 static struct extract_value *values_item(struct values *values, const char *name, uint64_t hash)
 {
-    for (size_t i = 0; i < values->line.count; i++)
+    for (size_t i = 0; i < values->so_far.count; i++)
         if (values->hashes[i] == hash)
             return &values->items[i];
-    if (values->line.count == EXTRACT_VALUES_MAX)
+    if (values->so_far.count == EXTRACT_VALUES_MAX)
         return NULL;
-    values->hashes[values->line.count] = hash;
-    struct extract_value *item = &values->items[values->line.count++];
+    values->hashes[values->so_far.count] = hash;
+    struct extract_value *item = &values->items[values->so_far.count++];
     item->name = name;
-    values->line.names_size += strlen(name) + 1;
+    values->so_far.names_size += strlen(name) + 1;
     return item;
 }
 
 void values_add(struct values *values, const struct span *words, size_t word_count, int index,
                 double value)
 {
-    char *name = values->names + values->line.names_size;
-    size_t left = VALUES_NAMES_SIZE - values->line.names_size;
+    char *name = values->names + values->so_far.names_size;
+    size_t left = VALUES_NAMES_SIZE - values->so_far.names_size;
     left = left < EXTRACT_NAME_MAX + 1 ? left : EXTRACT_NAME_MAX + 1;
     if (!left || !values_plain_name(words, word_count, index, name, left))
         return;
@@ -180,20 +180,20 @@ void values_add(struct values *values, const struct span *words, size_t word_cou
     if (!item)
         return;
     item->value = value; /* the last value in a line counts, as in a series */
-    if (known->step_rank > values->line.step_rank && value == floor(value) &&
+    if (known->step_rank > values->so_far.step_rank && value == floor(value) &&
         fabs(value) <= EXTRACT_STEP_MAX) {
-        values->line.step_rank = known->step_rank;
-        values->line.step_index = (size_t)(item - values->items);
-        values->line.step = (int64_t)value;
+        values->so_far.step_rank = known->step_rank;
+        values->so_far.step_index = (size_t)(item - values->items);
+        values->so_far.step = (int64_t)value;
     }
 }
 
 void values_count_step(struct values *values, double step)
 {
-    if (values->line.step_rank || step != floor(step) || fabs(step) > EXTRACT_STEP_MAX)
+    if (values->so_far.step_rank || step != floor(step) || fabs(step) > EXTRACT_STEP_MAX)
         return;
-    values->line.step_rank = VALUES_STEP_COUNTED;
-    values->line.step = (int64_t)step;
+    values->so_far.step_rank = VALUES_STEP_COUNTED;
+    values->so_far.step = (int64_t)step;
 }
 
 bool values_is_step_name(const struct values *values, const struct span *words, size_t word_count)
@@ -235,37 +235,37 @@ bool values_is_known_metric(struct span word)
 
 uint32_t values_round(struct values *values)
 {
-    bool comes_again = values->round == 0 && values->line.count;
-    for (size_t i = 0; i < values->line.count; i++)
+    bool comes_again = values->round == 0 && values->so_far.count;
+    for (size_t i = 0; i < values->so_far.count; i++)
         comes_again = comes_again || values_slot(values, values->hashes[i])->round == values->round;
     values->round += comes_again;
-    for (size_t i = 0; i < values->line.count; i++)
+    for (size_t i = 0; i < values->so_far.count; i++)
         values_slot(values, values->hashes[i])->round = values->round;
     return values->round;
 }
 
 static void values_remove(struct values *values, size_t index)
 {
-    assert(index < values->line.count);
-    values->line.count--;
+    assert(index < values->so_far.count);
+    values->so_far.count--;
     memmove(&values->items[index], &values->items[index + 1],
-            (values->line.count - index) * sizeof *values->items);
+            (values->so_far.count - index) * sizeof *values->items);
 }
 
 void values_settle(struct values *values)
 {
-    if (values->line.step_index != SIZE_MAX)
-        values_remove(values, values->line.step_index);
-    values->line.step_index = SIZE_MAX;
+    if (values->so_far.step_index != SIZE_MAX)
+        values_remove(values, values->so_far.step_index);
+    values->so_far.step_index = SIZE_MAX;
     /* If another name is the step, a value called `step` would look like the step. */
-    for (size_t i = 0; i < values->line.count; i++)
+    for (size_t i = 0; i < values->so_far.count; i++)
         if (text_equal(values->items[i].name, "step"))
             values_remove(values, i);
 }
 
 const double *values_find(const struct values *values, const char *name)
 {
-    for (size_t i = 0; i < values->line.count; i++)
+    for (size_t i = 0; i < values->so_far.count; i++)
         if (text_equal(values->items[i].name, name))
             return &values->items[i].value;
     return NULL;

@@ -37,7 +37,7 @@ struct values_name {
 
 /* How far the line has been read. The line can be set back to a copy of this: what was added since
  * then is undone. */
-struct values_line {
+struct values_so_far {
     size_t count;      /* of `items` */
     size_t names_size; /* of `names` */
     int step_rank;     /* 0: the line has no step so far; a higher rank wins */
@@ -49,7 +49,7 @@ struct values {
     struct extract_value items[EXTRACT_VALUES_MAX];
     uint64_t hashes[EXTRACT_VALUES_MAX]; /* hashes of the names of `items` */
     char names[VALUES_NAMES_SIZE];
-    struct values_line line;
+    struct values_so_far so_far;
     char step_name[EXTRACT_NAME_MAX + 1]; /* the name that the spec gives; may be empty */
     struct values_name seen[VALUES_SEEN_SLOTS];
     size_t metric_names, other_names; /* names in `seen`, at most EXTRACT_NAMES_MAX of each kind */
