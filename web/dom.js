@@ -90,7 +90,7 @@ function isOfPerson(element, name) {
   return name === 'open' && element.tagName === 'DETAILS';
 }
 
-// The colour of that name in style.css.
+// Returns the colour `name` of style.css.
 export function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
 }

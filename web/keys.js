@@ -46,8 +46,8 @@ function decide(at, ...verbs) {
   click(places.map((place) => place.querySelector(wanted)).find(Boolean));
 }
 
-// {keys, help, act}. `act` gets the element that has the focus, and the dialog. Rows without it are
-// keys that the browser or onKey() knows.
+// Rows of [keys, help, act]. `act` gets the element that has the focus, and the dialog. A row
+// without `act` has keys that the browser or onKey() handles.
 const KEYS = [
   [
     '/',

@@ -391,7 +391,7 @@ static void diff_add_rows(struct table *table, bool names_phase, const char *pha
         }
         json_t *names = json_object(), *value;
         const char *name;
-        (void)json_object_update(names, (json_t *)a); /* fail without metrics */
+        (void)json_object_update(names, (json_t *)a); /* each fails if its side has no metrics */
         (void)json_object_update_missing(names, (json_t *)b);
         json_object_foreach(names, name, value) diff_add_figure_row(
             &rows, name, DIFF_NUMBER, json_object_get(a, name), json_object_get(b, name));

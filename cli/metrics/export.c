@@ -39,8 +39,8 @@ struct export_curve {
     int64_t last_step;
     json_t *last; /* for each name, the last step in the event file */
     char *path;   /* of the event file; NULL: the event file does not exist */
-    /* Another program emptied the event file, and this program has replaced it: polls until that is
-     * forgotten. */
+    /* For how many more polls this program remembers that it has replaced a file that another
+     * program had emptied. */
     unsigned contested;
 };
 
@@ -139,8 +139,8 @@ static int export_get_newest(const struct exporter *exporter, const struct expor
 }
 
 /* Adds what is new to the event file. Sets `ret_is_gone` if the file must be written whole, because
- * another program has emptied it. That is done once: if the file is emptied again soon, another
- * program follows the same curve, and one of the two must end. */
+ * another program has emptied it. The file is written whole once. If the file is emptied again
+ * soon, another program follows the same curve, and one of the two must end. */
 static int export_append(struct export_curve *curve, const json_t *columns, bool *ret_is_gone,
                          struct error *err)
 {

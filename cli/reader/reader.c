@@ -172,6 +172,7 @@ static int reader_ask_metrics(struct cli *cli, const struct address *run,
     return status;
 }
 
+/* Asks for the first step of the run, or for its last step. */
 static int reader_ask_end(struct cli *cli, const struct address *run,
                           const struct option_list *names, bool is_last, int64_t *ret_step,
                           struct error *err)

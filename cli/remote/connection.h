@@ -40,10 +40,10 @@ char *connection_command(const struct connection *connection, const char *option
 int connection_start(const char *command, int input, int output, bool has_own_group, pid_t *ret_pid,
                      struct error *err);
 
-/* Waits until a program has ended, and returns its exit code; for a signal, 128 and its number. */
+/* Waits until a program has ended, and returns its exit code, as connection_exit_code() does. */
 int connection_wait(pid_t pid);
 
-/* The same of a status of waitpid(). */
+/* The exit code in a status of waitpid(); for a signal, 128 and its number. */
 int connection_exit_code(int status);
 
 /* Lets connections to a port of this machine's loopback go to a port of the host's loopback, or
