@@ -268,6 +268,43 @@ static void the_kind_of_a_child_decides_its_parent_and_session(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+static bool dies_after_look; /* the child dies just after waitid() has found no ended child */
+
+/* Replaces that of the library. */
+int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+    long status = syscall(SYS_waitid, type, id, info, options, NULL);
+    if (!dies_after_look || status != 0 || info->si_pid)
+        return (int)status;
+    size_t count;
+    siginfo_t ended;
+    struct process *family = processes_family(getpid(), &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(kill(family->pid, SIGKILL), 0);
+    assert_int_equal(syscall(SYS_waitid, P_PID, family->pid, &ended, WEXITED | WNOWAIT, NULL), 0);
+    dies_after_look = false;
+    free(family);
+    return 0;
+}
+
+static void the_start_of_a_process_that_dies_meanwhile_is_known(void **state)
+{
+    (void)state;
+    int status;
+    uint64_t started, before = processes_now();
+    pid_t pid = fork(), reaped;
+    if (pid == 0) {
+        (void)poll(NULL, 0, -1);
+        _exit(0);
+    }
+    dies_after_look = true;
+    while ((reaped = processes_reap(&status, &started)) == 0)
+        ;
+    assert_int_equal(reaped, pid);
+    assert_in_range(started, before, processes_now());
+    assert_int_equal(processes_reap(&status, &started), -1);
+}
+
 static void a_process_is_known_to_be_older_than_a_moment(void **state)
 {
     (void)state;
@@ -336,6 +373,7 @@ int main(void)
         cmocka_unit_test(a_child_of_the_loop_is_killed_at_its_deadline),
         cmocka_unit_test(a_child_that_cannot_be_started_is_reported),
         cmocka_unit_test(the_kind_of_a_child_decides_its_parent_and_session),
+        cmocka_unit_test(the_start_of_a_process_that_dies_meanwhile_is_known),
         cmocka_unit_test(a_process_is_known_to_be_older_than_a_moment),
         cmocka_unit_test(a_process_is_stuck_if_one_of_its_threads_is),
     };

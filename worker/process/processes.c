@@ -79,9 +79,12 @@ pid_t processes_reap(int *ret_status, uint64_t *ret_started)
     struct process process = {0};
     siginfo_t ended = {0};
     pid_t pid;
-    if (ret_started && waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid) {
+    if (ret_started && waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0) {
         char path[64];
         (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)ended.si_pid); /* fits */
+        *ret_started = 0;
+        if (!ended.si_pid)
+            return 0; /* a child that has ended since then would be reaped without its time */
         (void)process_parse(path, &process); /* 0 means that the time is unknown */
     }
     do {
