@@ -56,13 +56,15 @@ int store_gpus_put(struct store *store, uint64_t run, const char *node, const js
     return status;
 }
 
-/* How many seconds of a sample were seen. The first and the last span of a run are incomplete. */
+/* How many seconds of a sample were seen. A span is incomplete at the begin and the end of a run,
+ * when spans become longer, and when the driver is slow. A span has one sample more, and a
+ * neighbour one less, if the first or last sample comes around a whole second. */
 static int64_t sample_seen_s(const json_t *sample)
 {
     int64_t seconds = json_integer_value(json_object_get(sample, "seconds"));
     const json_t *sampled = json_object_get(sample, "sampled");
     int64_t seen = json_is_integer(sampled) ? json_integer_value(sampled) : seconds;
-    return seen >= 0 && seen <= seconds ? seen : seconds;
+    return seen >= 0 && seen <= 2 * seconds ? seen : seconds;
 }
 
 static int gpu_idle_add(struct store *store, uint64_t run, const char *node, const json_t *sample,

@@ -64,7 +64,8 @@ sampler_is_gone() {
     [ "$(journal 1 n1 'select(.type == "sample" and .seconds == 1) | .util[0]' | tail -n 1)" = 12 ]
     [ "$(journal 1 n1 'select(.type == "sample" and .seconds == 1) | .util[0]' | head -n 1)" = 97 ]
     [ "$(journal 1 n1 'select(.type == "sample" and .seconds == 1) | .tensor_active[0]' | tail -n 1)" = 42 ]
-    # The first and the last mean are of fewer seconds, and say so.
+    # A span is incomplete at the begin and the end of a run, when spans become longer, and when the
+    # driver is slow.
     local seen last
     seen=$(journal 1 n1 'select(.type == "sample" and .seconds == 10) | .sampled // 10' | jq -s add)
     last=$(journal 1 n1 'select(.type == "sample" and .seconds == 1) | .from' | wc -l)

@@ -177,7 +177,9 @@ static void idle_time_counts_only_the_seconds_that_were_seen(void **state)
         {"\"seconds\": 10", "10 10"},
         {"\"seconds\": 10, \"sampled\": null", "10 10"},
         {"\"seconds\": 10, \"sampled\": -1", "10 10"},
-        {"\"seconds\": 10, \"sampled\": 11", "10 10"},
+        {"\"seconds\": 10, \"sampled\": 11", "11 11"},
+        {"\"seconds\": 10, \"sampled\": 20", "20 20"},
+        {"\"seconds\": 10, \"sampled\": 21", "10 10"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct record record;

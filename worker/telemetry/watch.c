@@ -52,14 +52,14 @@ static void watch_fault(struct watch *watch, char *take_line)
 
 /* --- Into the journal ------------------------------------------------------------------------- */
 
-/* Tells what the GPUs did in a span of `seconds`, of which `sampled` seconds were seen. */
+/* Tells what the GPUs did in a span of `seconds`, from which `sampled` samples came. */
 static void watch_tell(struct watch *watch, const struct gpu_second *second, int64_t from_s,
                        unsigned seconds, unsigned sampled)
 {
     json_t *members = second_to_json(second, SECOND_SHORT);
     json_object_set_new(members, "from", json_integer((json_int_t)from_s));
     json_object_set_new(members, "seconds", json_integer((json_int_t)seconds));
-    if (sampled < seconds)
+    if (sampled != seconds)
         json_object_set_new(members, "sampled", json_integer((json_int_t)sampled));
     journal_add(watch->options.journal, &(struct entry){.type = ENTRY_SAMPLE, .json = members});
 }
