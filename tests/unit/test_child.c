@@ -3,8 +3,10 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
+#include "worker/node/crew.h"
 #include "worker/process/child.h"
 #include "worker/process/processes.h"
+#include "worker/protocol/assignment.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -268,6 +270,16 @@ static void the_kind_of_a_child_decides_its_parent_and_session(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+static pid_t start_idle(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)poll(NULL, 0, -1);
+        _exit(0);
+    }
+    return pid;
+}
+
 static bool dies_after_look; /* the child dies just after waitid() has found no ended child */
 
 /* Replaces that of the library. */
@@ -292,11 +304,7 @@ static void the_start_of_a_process_that_dies_meanwhile_is_known(void **state)
     (void)state;
     int status;
     uint64_t started, before = processes_now();
-    pid_t pid = fork(), reaped;
-    if (pid == 0) {
-        (void)poll(NULL, 0, -1);
-        _exit(0);
-    }
+    pid_t pid = start_idle(), reaped;
     dies_after_look = true;
     while ((reaped = processes_reap(&status, &started)) == 0)
         ;
@@ -311,11 +319,7 @@ static void a_process_is_known_to_be_older_than_a_moment(void **state)
     uint64_t before = processes_now(), started;
     size_t count;
     int status;
-    pid_t pid = fork(), reaped;
-    if (pid == 0) {
-        (void)poll(NULL, 0, -1);
-        _exit(0);
-    }
+    pid_t pid = start_idle(), reaped;
     struct process *family = processes_family(getpid(), &count);
     assert_int_equal(count, 1);
     assert_in_range(family->started, before, processes_now());
@@ -330,6 +334,53 @@ static void a_process_is_known_to_be_older_than_a_moment(void **state)
     assert_int_equal(processes_reap(&status, &started), -1);
     assert_int_equal(started, 0);
     free(family);
+}
+
+static bool forks_late; /* another process is forked after the next one to kill was found */
+static pid_t late;
+
+/* Replaces that of the library. */
+int kill(pid_t pid, int number)
+{
+    if (forks_late) {
+        forks_late = false;
+        late = start_idle();
+    }
+    return (int)syscall(SYS_kill, pid, number);
+}
+
+static bool is_no_rank_started(void *context, unsigned local_rank)
+{
+    (void)context;
+    (void)local_rank;
+    return true;
+}
+
+static void a_crew_kills_leftovers_that_are_forked_meanwhile(void **state)
+{
+    (void)state;
+    const struct assignment assignment = {.file.run_dir = "/runs/1", .stop_signal = SIGTERM};
+    struct crew_options options = {.assignment = &assignment, .script = "job", .count = 1};
+    struct crew *crew;
+    struct error err;
+    uv_loop_t loop;
+    uv_loop_init(&loop);
+    options.loop = &loop;
+    options.is_over = is_no_rank_started;
+    pid_t found = start_idle();
+    forks_late = true;
+    assert_int_equal(crew_start(&options, &crew, &err), 0);
+    assert_false(forks_late);
+    const pid_t pids[] = {found, late};
+    for (size_t i = 0; i < 2; i++) {
+        int status;
+        (void)kill(pids[i], SIGTERM); /* SIGKILL acts first */
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    }
+    crew_close(crew);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
 }
 
 /* The thread waits uninterruptibly for the process that it starts. */
@@ -375,6 +426,7 @@ int main(void)
         cmocka_unit_test(the_kind_of_a_child_decides_its_parent_and_session),
         cmocka_unit_test(the_start_of_a_process_that_dies_meanwhile_is_known),
         cmocka_unit_test(a_process_is_known_to_be_older_than_a_moment),
+        cmocka_unit_test(a_crew_kills_leftovers_that_are_forked_meanwhile),
         cmocka_unit_test(a_process_is_stuck_if_one_of_its_threads_is),
     };
     return cmocka_run_group_tests_name("child", tests, NULL, NULL);

@@ -471,11 +471,15 @@ static void crew_set_strangers_apart(struct crew *crew)
     while ((pid = processes_reap(&status, NULL)) > 0)
         ;
     crew->has_strangers = pid == 0;
-    if (crew->has_strangers)
-        (void)processes_signal(0, NULL, SIGKILL);
-    crew->began = processes_now() + (crew->has_strangers ? 1 : 0);
-    while (processes_now() < crew->began)
+    crew->began = processes_now();
+    if (!crew->has_strangers)
+        return;
+    (void)processes_signal(0, NULL, SIGKILL);
+    crew->began = processes_now() + 1;
+    do {
+        (void)processes_signal(0, NULL, SIGKILL); /* processes that were forked meanwhile */
         (void)poll(NULL, 0, 1);
+    } while (processes_now() < crew->began);
 }
 
 int crew_start(const struct crew_options *options, struct crew **ret_crew, struct error *err)
