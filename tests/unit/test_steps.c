@@ -108,6 +108,23 @@ static void a_process_below_the_agent_is_in_no_other_step(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
+/* The agent's helpers, such as a sampler that is stuck in the driver, are children of the heir. */
+static void a_process_below_the_heir_is_in_no_other_step(void **state)
+{
+    (void)state;
+    int status;
+    pid_t helper = start("7", job_text, "n1", "RUN_DIR=/runs/1"), agent = fork();
+    if (agent == 0) {
+        steps_know_heir(getppid());
+        _exit((int)steps_signal("/runs/1", SIGKILL));
+    }
+    assert_int_equal(waitpid(agent, &status, 0), agent);
+    (void)kill(helper, SIGTERM); /* SIGKILL acts first */
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(waitpid(helper, &status, 0), helper);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
 /* All Slurms on a machine may use the same ids and names of nodes. */
 static void without_a_token_no_process_of_a_job_with_a_token_is_killed(void **state)
 {
@@ -262,6 +279,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_processes_of_other_steps_of_the_run_are_killed),
         cmocka_unit_test(a_process_below_the_agent_is_in_no_other_step),
+        cmocka_unit_test(a_process_below_the_heir_is_in_no_other_step),
         cmocka_unit_test(without_a_token_no_process_of_a_job_with_a_token_is_killed),
         cmocka_unit_test(a_process_without_an_environment_is_known_by_its_slurmstepd),
         cmocka_unit_test(a_process_that_has_not_become_its_program_gets_no_signal),

@@ -14,6 +14,7 @@
 #include "worker/node/node_run.h"
 #include "worker/node/task.h"
 #include "worker/process/processes.h"
+#include "worker/process/steps.h"
 #include "worker/protocol/orphan.h"
 #include "worker/protocol/phase_claim.h"
 
@@ -250,9 +251,12 @@ static void agent_task_done(uv_poll_t *poll, int status, int events)
 static void agent_attend_task(struct agent *agent)
 {
     const char *value = getenv(TASK_VARIABLE);
-    agent->task_fd = value ? (int)strtol(value, NULL, 10) : -1;
+    char *end;
+    agent->task_fd = -1;
     if (!value)
         return;
+    agent->task_fd = (int)strtol(value, &end, 10);
+    steps_know_heir((pid_t)strtol(end, NULL, 10));
     (void)unsetenv(TASK_VARIABLE);
     (void)fcntl(agent->task_fd, F_SETFD, FD_CLOEXEC);
     uv_poll_init(&agent->loop, &agent->task, agent->task_fd);

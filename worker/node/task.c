@@ -20,15 +20,15 @@
 #include <unistd.h>
 
 /* Runs in the agent's process. Returns only on failure. */
-static void task_become_agent(const char *job_dir, int socket)
+static void task_become_agent(const char *job_dir, int socket, pid_t heir)
 {
-    char *program = place_self(), number[16];
+    char *program = place_self(), place[32];
     char *const arguments[] = {program, "node", (char *)job_dir, NULL};
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)snprintf(number, sizeof number, "%d", socket); /* fits */
-    if (setenv(TASK_VARIABLE, number, 1) == 0)
+    (void)snprintf(place, sizeof place, "%d %d", socket, (int)heir); /* fits */
+    if (setenv(TASK_VARIABLE, place, 1) == 0)
         execv(program, arguments);
     fprintf(stderr, "phase-worker task: cannot start %s: %s\n", program, strerror(errno));
     free(program);
@@ -53,9 +53,9 @@ static void task_be_heir(const char *job_dir, int socket)
     struct error err;
     if (processes_adopt(&err) < 0)
         fprintf(stderr, "phase-worker task: %s\n", err.message);
-    pid_t agent = fork();
+    pid_t heir = getpid(), agent = fork();
     if (agent == 0) {
-        task_become_agent(job_dir, socket);
+        task_become_agent(job_dir, socket, heir);
         _exit(1);
     }
     if (agent < 0 || send(socket, &agent, sizeof agent, MSG_NOSIGNAL) != sizeof agent)

@@ -14,9 +14,10 @@
 #ifndef PHASED_WORKER_NODE_TASK_H
 #define PHASED_WORKER_NODE_TASK_H
 
-/* Names the agent's end of a socket. A byte on the socket stands for a SIGTERM, and the end of the
- * socket for the end of the task. The heir first sends the pid of the agent. Later it sends the
- * agent's exit code, or the negative number of the signal that ended the agent. */
+/* Names the agent's end of a socket, and the pid of the heir, as in "5 4711". A byte on the socket
+ * stands for a SIGTERM, and the end of the socket for the end of the task. The heir first sends the
+ * pid of the agent. Later it sends the agent's exit code, or the negative number of the signal that
+ * ended the agent. */
 #define TASK_VARIABLE "PHASED_TASK"
 
 /* Returns the exit code of the agent. */

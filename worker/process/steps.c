@@ -21,6 +21,13 @@ enum {
 
 #define STEPS_SLURMSTEPD "slurmstepd" /* the name of its process */
 
+static pid_t steps_heir; /* 0: the agent has no task */
+
+void steps_know_heir(pid_t heir)
+{
+    steps_heir = heir;
+}
+
 enum steps_word { STEPS_OTHERS, STEPS_OURS, STEPS_SILENT };
 
 static bool steps_same(const char *a, const char *b)
@@ -140,15 +147,21 @@ static void steps_add_silent(pid_t stepd, const char *run_dir, const struct proc
     free(family);
 }
 
+/* The heir while it lives, otherwise the caller. */
+static pid_t steps_root(void)
+{
+    return steps_heir && getppid() == steps_heir ? steps_heir : getpid();
+}
+
 /* Returns the processes that belong to steps of the run. The caller frees the list. The descendants
- * of the caller are not asked: they are in no other step, and a read of the environment of a rank
- * that is stuck in the kernel may block. */
+ * of the caller and of its heir are not asked: they are in no other step, and a read of the
+ * environment of a process that is stuck in the kernel may block. */
 static struct process *steps_list(const char *run_dir, const struct process *all, size_t all_count,
                                   size_t *ret_count)
 {
     size_t count = 0, own_count;
     struct process *list = xmalloc((all_count + 1) * sizeof *list);
-    struct process *own = processes_family(getpid(), &own_count);
+    struct process *own = processes_family(steps_root(), &own_count);
     for (size_t i = 0; i < all_count; i++)
         if (!steps_find(own, own_count, all[i].pid) && steps_ask(&all[i], run_dir) == STEPS_OURS)
             list[count++] = all[i];

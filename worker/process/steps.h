@@ -10,9 +10,15 @@
 #ifndef PHASED_WORKER_PROCESS_STEPS_H
 #define PHASED_WORKER_PROCESS_STEPS_H
 
+#include <sys/types.h>
+
 /* Set for the agents of a phase that shares its job. Then a step without the folder of a run does
  * not count, and neither does a process whose environment says nothing. */
 #define STEPS_SHARED_VARIABLE "PHASED_SHARED"
+
+/* Sets the agent's heir (task.h), the parent of the agent's helpers. The helpers are in no other
+ * step. */
+void steps_know_heir(pid_t heir);
 
 /* Signals the processes that Slurm has started there, and their process groups. Launchers pass the
  * signal on to the sessions that they have made. SIGKILL goes to all processes. Returns how many
