@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
+#include "worker/health/evidence.h"
 #include "worker/node/crew.h"
 #include "worker/process/child.h"
 #include "worker/process/processes.h"
@@ -313,6 +314,16 @@ static void the_start_of_a_process_that_dies_meanwhile_is_known(void **state)
     assert_int_equal(processes_reap(&status, &started), -1);
 }
 
+/* A process that is older than the crew tells nothing about a hang. */
+static size_t count_evidence(uint64_t since)
+{
+    pid_t pids[2];
+    struct evidence *evidence = evidence_begin(since);
+    size_t count = evidence_pids(evidence, pids, 2);
+    evidence_free(evidence);
+    return count;
+}
+
 static void a_process_is_known_to_be_older_than_a_moment(void **state)
 {
     (void)state;
@@ -325,6 +336,8 @@ static void a_process_is_known_to_be_older_than_a_moment(void **state)
     assert_in_range(family->started, before, processes_now());
     assert_true(processes_any_since(family->started));
     assert_false(processes_any_since(family->started + 1));
+    assert_int_equal(count_evidence(family->started), 1);
+    assert_int_equal(count_evidence(family->started + 1), 0);
     assert_int_equal(kill(pid, SIGKILL), 0);
     while ((reaped = processes_reap(&status, &started)) == 0)
         (void)poll(NULL, 0, 1);

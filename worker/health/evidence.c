@@ -83,11 +83,15 @@ static const struct {
 #endif
 };
 
-struct evidence *evidence_begin(void)
+struct evidence *evidence_begin(uint64_t since)
 {
+    size_t count;
     struct evidence *evidence = xcalloc(1, sizeof *evidence);
     evidence->began_ms = clock_steady_ms();
-    evidence->family = processes_family(getpid(), &evidence->count);
+    evidence->family = processes_family(getpid(), &count);
+    for (size_t i = 0; i < count; i++)
+        if (evidence->family[i].started >= since)
+            evidence->family[evidence->count++] = evidence->family[i];
     return evidence;
 }
 

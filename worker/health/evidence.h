@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { EVIDENCE_PROCESSES_MAX = 32 };
@@ -22,8 +23,9 @@ struct evidence_rank {
 
 struct evidence;
 
-/* Takes the first look, at all descendants of the calling process. */
-struct evidence *evidence_begin(void);
+/* Takes the first look, at all descendants of the calling process that were started at `since` or
+ * later, in ticks since the boot. */
+struct evidence *evidence_begin(uint64_t since);
 void evidence_free(struct evidence *evidence); /* accepts NULL */
 
 /* Whether a signal or a debugger has stopped one of the processes. Somebody wanted that, so it is

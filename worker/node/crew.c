@@ -521,6 +521,11 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
     return status;
 }
 
+uint64_t crew_began(const struct crew *crew)
+{
+    return crew->began;
+}
+
 bool crew_is_gone(const struct crew *crew)
 {
     return crew->is_gone;

@@ -83,6 +83,9 @@ void crew_terminated(struct crew *crew);
 /* Reaps children. Call it at each SIGCHLD. */
 void crew_reap(struct crew *crew);
 
+/* When the crew began, in ticks since the boot. Its processes were started then or later. */
+uint64_t crew_began(const struct crew *crew);
+
 bool crew_is_gone(const struct crew *crew);
 /* The crew was told to stop, or its leftovers were. */
 bool crew_is_stopping(const struct crew *crew);

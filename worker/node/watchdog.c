@@ -110,7 +110,7 @@ static bool watchdog_has_grown(struct watchdog *watchdog)
 
 static bool watchdog_is_stopped(struct watchdog *watchdog)
 {
-    struct evidence *evidence = evidence_begin();
+    struct evidence *evidence = evidence_begin(crew_began(watchdog->options.crew));
     bool is_stopped = evidence_is_stopped(evidence);
     evidence_free(evidence);
     if (is_stopped && !watchdog->has_warned) {
@@ -312,7 +312,7 @@ void watchdog_examine(struct watchdog *watchdog)
 {
     if (watchdog->evidence || watchdog->ras || watchdog->inspector)
         return; /* the running look answers this question, too */
-    watchdog->evidence = evidence_begin();
+    watchdog->evidence = evidence_begin(crew_began(watchdog->options.crew));
     if (evidence_is_stopped(watchdog->evidence))
         hang_look(&watchdog->hang, HANG_EXCUSED, clock_steady_ms());
     uv_timer_start(&watchdog->examiner, watchdog_examine_done, WATCHDOG_EXAMINE_MS, 0);
