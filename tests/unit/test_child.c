@@ -417,14 +417,15 @@ static void a_process_is_stuck_if_one_of_its_threads_is(void **state)
             (void)poll(NULL, 0, -1);
         _exit(1);
     }
-    while (!process_is_stuck(pid) && waitpid(pid, NULL, WNOHANG) == 0)
+    while (!process_stuck_thread(pid) && waitpid(pid, NULL, WNOHANG) == 0)
         (void)poll(NULL, 0, 1);
-    assert_true(process_is_stuck(pid));
-    assert_false(process_is_stuck(getpid()));
+    pid_t thread = process_stuck_thread(pid);
+    assert_true(thread && thread != pid);
+    assert_int_equal(process_stuck_thread(getpid()), 0);
     assert_int_equal(kill(pid, SIGKILL), 0);
     while (waitpid(-1, NULL, 0) > 0) /* this process has adopted the other one */
         ;
-    assert_false(process_is_stuck(pid));
+    assert_int_equal(process_stuck_thread(pid), 0);
 }
 
 int main(void)

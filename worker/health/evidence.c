@@ -8,7 +8,6 @@
 #include "lib/text.h"
 #include "worker/process/processes.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -19,7 +18,6 @@
 #include <unistd.h>
 
 enum {
-    EVIDENCE_TASKS_MAX = 512, /* threads of a process that are read */
     EVIDENCE_SOCKETS_MAX = 1024,
     EVIDENCE_READ_MAX = 6 << 20, /* of a command line: what the kernel allows */
     EVIDENCE_COMMAND_MAX = 160,
@@ -217,35 +215,13 @@ static void evidence_add_command(json_t *json, pid_t pid, const json_t *secrets)
 
 /* --- One process ------------------------------------------------------------------------------ */
 
-static void sight_look_at_task(struct sight *sight, const char *folder)
-{
-    struct process task;
-    char *path = text_format("%s/stat", folder);
-    sight->is_stuck = process_read(path, &task) && task.state == 'D';
-    if (sight->is_stuck)
-        evidence_read_wait(folder, sight->wait);
-    free(path);
-}
-
 static void sight_look(struct sight *sight)
 {
     char path[64];
-    unsigned seen = 0;
-    (void)snprintf(path, sizeof path, "/proc/%d", (int)sight->process.pid);
+    pid_t pid = sight->process.pid, thread = process_stuck_thread(pid);
+    sight->is_stuck = thread != 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d", (int)pid, (int)(thread ? thread : pid));
     evidence_read_wait(path, sight->wait);
-    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)sight->process.pid);
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-    while (folder && !sight->is_stuck && seen < EVIDENCE_TASKS_MAX && (entry = readdir(folder))) {
-        if (!isdigit((unsigned char)entry->d_name[0]))
-            continue;
-        char *task = text_format("%s/%s", path, entry->d_name);
-        sight_look_at_task(sight, task);
-        free(task);
-        seen++;
-    }
-    if (folder)
-        closedir(folder);
 }
 
 static enum sight_kind sight_kind(const struct sight *sight)

@@ -72,7 +72,7 @@ static struct process *inspect_pythons(char **pids, size_t count, size_t *ret_co
         pid_t pid = (pid_t)strtol(pids[i], NULL, 10);
         char *file = text_format("/proc/%d/stat", (int)pid);
         bool is_there = pid > 0 && process_read(file, &pythons[found]);
-        if (is_there && !process_is_stuck(pid) && inspect_is_python(pid))
+        if (is_there && !process_stuck_thread(pid) && inspect_is_python(pid))
             found++;
         free(file);
     }

@@ -24,6 +24,7 @@
 enum {
     PROCESSES_END_TRIES = 500,
     PROCESSES_END_MS = 20,             /* between two tries */
+    PROCESS_THREADS_MAX = 512,         /* that are looked at */
     PROCESS_ENVIRONMENT_MAX = 4 << 20, /* the kernel allows 6 MiB, with arguments */
 };
 
@@ -103,23 +104,27 @@ uint64_t processes_now(void)
     return (uint64_t)now.tv_sec * per_second + (uint64_t)now.tv_nsec * per_second / 1000000000;
 }
 
-bool process_is_stuck(pid_t pid)
+pid_t process_stuck_thread(pid_t pid)
 {
     char path[64];
-    bool is_stuck = false;
+    pid_t stuck = 0;
+    unsigned seen = 0;
     (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid); /* fits */
     DIR *folder = opendir(path);
     struct dirent *entry;
-    while (folder && !is_stuck && (entry = readdir(folder))) {
-        struct process task;
+    while (folder && !stuck && seen < PROCESS_THREADS_MAX && (entry = readdir(folder))) {
+        struct process thread;
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
         char *stat = text_format("%s/%s/stat", path, entry->d_name);
-        is_stuck = isdigit((unsigned char)entry->d_name[0]) && process_read(stat, &task) &&
-                   task.state == 'D';
+        if (process_read(stat, &thread) && thread.state == 'D')
+            stuck = thread.pid;
         free(stat);
+        seen++;
     }
     if (folder)
         closedir(folder);
-    return is_stuck;
+    return stuck;
 }
 
 char *process_program(pid_t pid)

@@ -48,9 +48,10 @@ bool processes_is_srun(const struct process *process);
 /* Reads "/proc/.../stat" at `path`, of a process or a thread. False: it has ended. */
 bool process_read(const char *path, struct process *ret_process);
 
-/* Whether a thread of the process waits uninterruptibly. Then a read of the environment or the
- * command line of the process may block as long as the thread waits. */
-bool process_is_stuck(pid_t pid);
+/* Returns a thread of the process that waits uninterruptibly; 0: no thread does. Looks at 512
+ * threads at most. A read of the environment or the command line of the process may block as long
+ * as the thread waits. */
+pid_t process_stuck_thread(pid_t pid);
 
 /* Returns the name of the program's file, without its folder; empty: it is unknown. The caller
  * frees it. */
