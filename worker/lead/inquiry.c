@@ -8,7 +8,6 @@
 #include "worker/protocol/phase_claim.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

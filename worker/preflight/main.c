@@ -202,7 +202,7 @@ static int run(struct preflight *preflight)
         rows_judge(&preflight->facts, &preflight->thresholds, &options->wish, preflight->results);
     unsigned count = rows_allocated(&preflight->facts, &options->wish, gpus);
     /* The groups are of as many GPUs as were asked for, even if more are visible. */
-    if (options->is_full && options->wish.gpus && count > options->wish.gpus)
+    if (options->wish.gpus && count > options->wish.gpus)
         count = options->wish.gpus;
     struct speed speed = {.measures = &preflight->measures,
                           .thresholds = &preflight->thresholds,
