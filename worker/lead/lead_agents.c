@@ -8,6 +8,7 @@
 #include "worker/node/agent.h"
 #include "worker/protocol/assignment.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -205,6 +206,7 @@ void lead_reported(void *context, const struct report *report)
     bool is_other = report->start_number && report->start_number != lead->start_number;
     bool is_running = !is_other && lead->state == LEAD_RUNNING;
     unsigned when = lead_reports[report->kind].when;
+    assert(lead_reports[report->kind].take);
     if (!report->node || report->index < 0 || report->index >= lead->count ||
         lead->state == LEAD_LEAVING)
         return;

@@ -122,16 +122,18 @@ static void (*const agent_acts[AGENT_COMMAND_COUNT])(struct node_run *run) = {
 static void agent_obey(struct agent *agent, enum agent_command command, const char *argument)
 {
     unsigned seconds = (unsigned)strtoul(argument, NULL, 10);
-    if (command == AGENT_START)
+    if (command == AGENT_START) {
         agent_start_run(agent, argument);
-    else if (command == AGENT_STOP)
+    } else if (command == AGENT_STOP) {
         node_run_stop(agent->run, seconds);
-    else if (command == AGENT_RELAY || command == AGENT_EXPECT)
+    } else if (command == AGENT_RELAY || command == AGENT_EXPECT) {
         node_run_expect(agent->run, seconds, command == AGENT_RELAY);
-    else if (command == AGENT_END)
+    } else if (command == AGENT_END) {
         agent_leave(agent);
-    else
+    } else {
+        assert(agent_acts[command]);
         agent_acts[command](agent->run);
+    }
 }
 
 /* Takes a line of the lead. Ignores a line that is not a command, and a command for a run if there
