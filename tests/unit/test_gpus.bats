@@ -50,7 +50,7 @@ told() {
     # The same holds if the GPU was gone before the start.
     run -0 told lost=0,count=2 'select(.lost)' --seconds 1
     [ "$output" = '{"lost":0,"why":"GPU is lost"}' ]
-    # A GPU that this user may not use is not lost.
+    # The reason is that of the driver, also for a GPU that this user may not use.
     run -0 told denied=0,count=2 'select(.lost)' --seconds 1
     [ "$output" = '{"lost":0,"why":"Insufficient Permissions"}' ]
 }

@@ -181,8 +181,8 @@ static void lead_agent_superseded(struct lead *lead, struct lead_agent *agent,
 
 static const struct {
     void (*take)(struct lead *lead, struct lead_agent *agent, const struct report *report);
-    /* When the report matters. RUNNING: while its run runs. UNSTOPPED: while its run runs, and is
-     * not being stopped from outside, because that stop is the cause, and not its consequences. */
+    /* When the report matters. RUNNING: while the run of the report runs. UNSTOPPED: the same, but
+     * not during a stop from outside, because the report then tells a consequence of the stop. */
     enum { HEED_ALWAYS, HEED_RUNNING, HEED_UNSTOPPED } when;
 } lead_reports[AGENT_REPORT_COUNT] = {
     [REPORT_READY] = {lead_agent_ready, HEED_ALWAYS},

@@ -124,7 +124,7 @@ static void crew_signal_all(const struct crew *crew, int number)
     (void)processes_signal(0, is_spared ? crew_runtime : NULL, number);
 }
 
-/* Call it after the ranks have got the signal: it reads the environments of processes, and such a
+/* The ranks must have the signal already: this function reads the environments of processes, and a
  * read blocks as long as a thread of the process is stuck in the kernel with the lock of its
  * address space. */
 static unsigned crew_signal_steps(struct crew *crew, int number)

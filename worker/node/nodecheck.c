@@ -146,7 +146,8 @@ __attribute__((format(printf, 2, 3))) static void nodecheck_add(struct nodecheck
 }
 
 /* Adds which GPUs of all nodes work together, because the full level measures them together. With
- * `launch: group`, no group reduces with another, as no stage of a pipeline does. */
+ * `launch: group`, groups do not reduce with each other. Neither do the stages of a pipeline, so
+ * all groups are passed as stages. */
 static void nodecheck_add_layout(const struct nodecheck *check, struct nodecheck_command *command)
 {
     const struct assignment *assignment = check->options.assignment;

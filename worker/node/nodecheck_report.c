@@ -23,7 +23,8 @@ static json_t *nodecheck_cut(const char *reason)
 }
 
 /* Joins the texts of all rows that failed, or takes only the first essential row that could not
- * tell. The other essential rows follow from it, and no other row decides. */
+ * tell. Later essential rows follow from the first one. A row that is not essential decides
+ * nothing. */
 static json_t *nodecheck_reason(const json_t *rows, int outcome)
 {
     struct text text = {0};

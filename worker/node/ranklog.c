@@ -24,7 +24,7 @@ enum {
 
 struct ranklog {
     char *path, *first, *previous;
-    int fd; /* -1: it could not be opened */
+    int fd; /* -1: not open */
     size_t size, size_max;
     struct text line;    /* the last line, which has no end yet */
     bool after_return;   /* the last byte was a carriage return */

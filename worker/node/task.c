@@ -34,8 +34,8 @@ static void task_become_agent(const char *job_dir, int socket, pid_t heir)
     free(program);
 }
 
-/* Waits for the end of the agent. Meanwhile it reaps the agent's helpers, such as the samplers of
- * all runs, which are nobody's children (child.h) and so become children of the heir. */
+/* Waits for the end of the agent, and reaps the agent's helpers meanwhile. Helpers, such as the
+ * samplers of all runs, are nobody's children (child.h), so the heir adopts them. */
 static int task_await_agent(pid_t agent)
 {
     int status = 0;

@@ -8,9 +8,9 @@
  * the task takes Slurm's signals. It reports SIGTERM to the agent, and passes on only stop and
  * continue. If the task is killed, the agent kills all its descendants.
  *
- * The agent's heir is a process between the two that only waits. If the agent dies of a signal, its
- * descendants become children of the heir, and the heir kills them. Then the task dies of the same
- * signal, so that Slurm reports it. */
+ * The agent's heir is a process between the two that waits for the agent and reaps the agent's
+ * helpers. If the agent dies of a signal, its descendants become children of the heir, and the heir
+ * kills them. Then the task dies of the same signal, so that Slurm reports it. */
 #ifndef PHASED_WORKER_NODE_TASK_H
 #define PHASED_WORKER_NODE_TASK_H
 

@@ -1,8 +1,9 @@
 /* All processes that the ranks of a node have started, wherever they are.
  *
  * The agent is the "subreaper" of its descendants: if the parent of a process ends, the process
- * becomes a child of the agent, even from a session of its own. So no process is left exactly when
- * the agent has no child, and the agent gets SIGCHLD for each end. */
+ * becomes a child of the agent, even from a session of its own. So the agent has a child as long as
+ * one of them is left, and it gets SIGCHLD for each end. It may also have a child that no rank has
+ * started (crew.h). */
 #ifndef PHASED_WORKER_PROCESS_PROCESSES_H
 #define PHASED_WORKER_PROCESS_PROCESSES_H
 

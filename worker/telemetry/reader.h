@@ -1,5 +1,6 @@
 /* Reads the GPUs of a node through NVML (worker/nvml.h), second by second. A GPU that falls off the
- * bus is reported once and then skipped; the others are still read. Any call may block forever. */
+ * bus, or has no handle, is reported once and then skipped; the others are still read. Any call may
+ * block forever. */
 #ifndef PHASED_WORKER_TELEMETRY_READER_H
 #define PHASED_WORKER_TELEMETRY_READER_H
 
