@@ -225,8 +225,8 @@ bool allocation_is_wanted_by_others(const struct run *run);
 bool allocation_is_awaited(const struct allocation *allocation);
 /* Whether a run that is in the allocation, or may come to be in it, wants to go on. */
 bool allocation_is_wanted(const struct allocation *allocation);
-/* Whether Slurm held the job of the run, so that the job was cancelled. The job of a run that shall
- * go on is cancelled for no other reason. */
+/* Whether Slurm held the job of the run, so that the job was cancelled, and no other candidate is
+ * left. The job of a run that shall go on is cancelled for no other reason. */
 bool run_is_stuck(const struct run *run);
 /* Whether the event tells that the job waits or runs although it was cancelled some time ago. */
 bool allocation_outlives_cancel(const struct core_event *event, int64_t now_ms);

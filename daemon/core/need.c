@@ -45,7 +45,8 @@ bool allocation_is_wanted(const struct allocation *allocation)
 
 bool run_is_stuck(const struct run *run)
 {
-    return run->wish == WISH_NONE && run->seat->allocation->is_closed;
+    return run->wish == WISH_NONE && run->seat->allocation->is_closed &&
+           (!seat_is_open(run) || !seat_left(run->seat));
 }
 
 bool core_allocation_is_needed(const struct allocation *allocation)

@@ -109,6 +109,27 @@ static void two_running_jobs_stay_until_one_reports(void **state)
     assert_string_equal(world_trace(world), "validate#1: starting -> running\n");
 }
 
+/* The launch of one job fails. Slurm requeues that job and holds it. */
+static void a_job_that_slurm_holds_leaves_the_run_to_the_other(void **state)
+{
+    struct world *world = *state;
+    waits(world);
+    struct core_event held = {.kind = EV_JOB_SEEN, .allocation = job_of(world, "h200")};
+    held.seen.state = CLUSTER_JOB_PENDING;
+    held.seen.restarts = 1;
+    held.seen.is_stuck = true;
+    world_step(world, held);
+    assert_string_equal(world_trace(world), "cancel-job validate#1 as h200\n"
+                                            "read-outcome validate#1\n");
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_string_equal(world_trace(world), "");
+    is_seen(world, "h100", "running", false);
+    reports(world, "h100");
+    assert_string_equal(world_trace(world), "validate#1: pending -> starting\n"
+                                            "validate: queued -> active\n"
+                                            "validate#1: starting -> running\n");
+}
+
 static void the_other_types_stay_if_slurm_refuses_one(void **state)
 {
     struct world *world = *state;
@@ -241,6 +262,7 @@ int main(void)
         TEST(all_alternatives_are_jobs_with_one_folder),
         TEST(the_first_job_whose_lead_reports_serves_the_run),
         TEST(two_running_jobs_stay_until_one_reports),
+        TEST(a_job_that_slurm_holds_leaves_the_run_to_the_other),
         TEST(the_other_types_stay_if_slurm_refuses_one),
         TEST(a_phase_is_held_if_slurm_refuses_all_types),
         TEST(a_job_whose_answer_comes_too_late_is_cancelled),
