@@ -86,6 +86,7 @@ struct workflow *workflow_copy(const struct workflow *from)
         allocation->is_asked = false;
         allocation->absent_seen_ms = 0;
         allocation->end_seen_ms = 0;
+        allocation->closed_ms = 0;
     }
     for (size_t i = 0; i < from->seat_count; i++)
         seat_copy(copy, from, from->seats[i]);
