@@ -352,9 +352,10 @@ static bool allocation_note_times(struct decision *decision, struct allocation *
 /* A controller that was killed forgets that it has cancelled the job. */
 static void allocation_cancel_again(struct decision *decision, struct allocation *allocation)
 {
-    if (!allocation_outlives_cancel(decision->event, decision->now_ms))
+    if (!allocation_outlives_cancel(decision->event))
         return;
-    if (allocation->closed_ms) /* otherwise the loop repeats the cancellation, as it has started */
+    /* 0: the daemon has just started, and the loop repeats the cancellation. */
+    if (allocation->closed_ms)
         (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);
     allocation->closed_ms = decision->now_ms;
 }

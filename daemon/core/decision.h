@@ -229,7 +229,7 @@ bool allocation_is_wanted(const struct allocation *allocation);
  * left. The job of a run that shall go on is cancelled for no other reason. */
 bool run_is_stuck(const struct run *run);
 /* Whether the event tells that the job waits or runs although it was cancelled some time ago. */
-bool allocation_outlives_cancel(const struct core_event *event, int64_t now_ms);
+bool allocation_outlives_cancel(const struct core_event *event);
 
 /* --- seat.c ----------------------------------------------------------------------------------- */
 

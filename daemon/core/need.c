@@ -71,10 +71,10 @@ static bool allocation_differs(const struct core_event *event)
 
 /* Slurm may have got the cancellation after it was asked about the job, or may not have answered it
  * yet. So a while passes before it counts as forgotten. */
-bool allocation_outlives_cancel(const struct core_event *event, int64_t now_ms)
+bool allocation_outlives_cancel(const struct core_event *event)
 {
     const struct allocation *allocation = event->allocation;
-    int64_t lasted_ms = now_ms - allocation->closed_ms; /* below 0: the clock was set back */
+    int64_t lasted_ms = event->now_ms - allocation->closed_ms; /* below 0: the clock was set back */
     return allocation->is_closed && !event->seen.is_final && !event->seen.is_completing &&
            (lasted_ms < 0 || lasted_ms >= CANCEL_AGAIN_MS);
 }
@@ -89,7 +89,7 @@ bool core_job_is_news(const struct core_event *event)
         return event->seen.is_final ? allocation->is_back && allocation->slurm_id == event->slurm_id
                                     : !event->seen.is_completing;
     return event->seen.is_final || event->seen.is_stuck || is_put_off || is_unstarted ||
-           allocation_differs(event) || allocation_outlives_cancel(event, event->now_ms);
+           allocation_differs(event) || allocation_outlives_cancel(event);
 }
 
 bool core_job_is_missed(const struct allocation *allocation)
