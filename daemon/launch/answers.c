@@ -5,7 +5,6 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/memory.h"
-#include "lib/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,12 +43,6 @@ static struct core_event seen_event(struct allocation *allocation, const struct 
                  .started_ms = has_started ? seen->start_time * 1000 : 0,
                  .ended_ms = cluster_job_is_final(seen) ? seen->end_time * 1000 : 0},
     };
-}
-
-/* Whether Slurm makes a requeued job wait. The core wants to end that wait. */
-static bool is_put_off(const struct cluster_job *seen)
-{
-    return seen->restarts > 0 && cluster_job_is_waiting(seen, loop_now_ms() / 1000);
 }
 
 /* Tells the core of the jobs that the poll has not seen. */
@@ -130,12 +123,13 @@ static void take_jobs(struct launch *launch, const struct cluster_result *result
         if (!allocation || (allocation->slurm_id != result->jobs[i].id && !allocation->ended))
             continue;
         map_put(&seen, allocation->id, allocation);
-        if (is_put_off(&result->jobs[i]))
+        struct core_event event = seen_event(allocation, &result->jobs[i]);
+        /* Slurm makes a requeued job wait. The core wants to end that wait. */
+        if (event.seen.is_waiting && event.seen.restarts > 0)
             launch->has_put_off = true;
         if (map_find(&launch->begun, allocation->id))
             continue; /* Slurm answered before it was asked to begin the job: this tells nothing new
                        */
-        struct core_event event = seen_event(allocation, &result->jobs[i]);
         if (core_job_is_news(&event))
             loop_post(loop, &event);
     }
