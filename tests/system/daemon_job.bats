@@ -218,6 +218,7 @@ script() {
     script_up
     run -1 bash -c "trap '' XFSZ; ulimit -f 0; $(declare -f script); SRC=$SRC FAKES=$FAKES; script stop"
     [ "$(cat "$PHASED_HOME/daemon-job")" = wanted ]
+    [ ! -e "$PHASED_HOME/daemon-job.new" ]
 }
 
 @test "of two daemons that start at once, one serves" {
