@@ -189,7 +189,7 @@ watch 7' ]
         [[ $output == *"the sandbox in $DIR/home has the GPUs of this machine; "*"PHASED_HOME=~/.phased-demo ./quickstart demo"* ]]
         PHASED_HOME=$DIR/home run "$DIR/quickstart" stop
         [ "$status" = 0 ]
-        [[ $output == *"the sandbox in $DIR/home has the GPUs of this machine, "*"'phasectl daemon stop'"* ]]
+        [[ $output == *"the sandbox in $DIR/home has the GPUs of this machine, "*" leaves the sandbox and the daemon alone "*"'phasectl daemon stop'"* ]]
         [ -z "$(grep -v "daemon status" "$DIR/words")" ]
     done
     echo pretend >"$DIR/home/sandbox/kind"
