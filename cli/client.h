@@ -3,9 +3,9 @@
  * describes it, and the caller's to json_decref().
  *
  * Failures: -ECONNREFUSED when no daemon runs (the message says how to start it). -ENOTCONN when a
- * daemon holds the home and does not answer, because it is starting or ending. -ETIMEDOUT and -EIO
- * when the answer was lost: the request may or may not have been carried out. -ENOENT, -EBUSY (a
- * conflict), -EINVAL, -ENOTSUP and -EAGAIN (busy: try again) come from the daemon, with its
+ * daemon holds the home and is starting or ending, or does not answer on its host. -ETIMEDOUT and
+ * -EIO when the answer was lost: the request may or may not have been carried out. -ENOENT, -EBUSY
+ * (a conflict), -EINVAL, -ENOTSUP and -EAGAIN (busy: try again) come from the daemon, with its
  * message. */
 #ifndef PHASED_CLI_CLIENT_H
 #define PHASED_CLI_CLIENT_H

@@ -16,8 +16,8 @@
 
 enum { DAEMON_JOB_MAX_S = 150 }; /* longer than the script waits for a job that ends */
 
-/* Puts the path of the script before the words, in the place of `words[0]`. The words end with
- * NULL. The first line that the script prints goes to `ret_line`, which may be NULL. */
+/* Runs the script. `words[0]` gets the path of the script, and the other words follow. The words
+ * end with NULL. The first line that the script prints goes to `ret_line`, which may be NULL. */
 static int job_run(const char **words, char **ret_line, struct error *err)
 {
     struct command_result result;

@@ -41,7 +41,7 @@ void setting_judge(const char *config, json_t *findings);
 void setting_judge_version(const char *built, const char *controller, json_t *findings);
 
 /* Reads the text of `scontrol show partition`, and that of `sinfo -h -o %R|%G|%F`. Returns the
- * number of partitions. */
+ * number of partitions. The caller frees the list with setting_free_partitions(). */
 size_t setting_read_partitions(const char *partitions, const char *nodes,
                                struct setting_partition **ret_list);
 void setting_free_partitions(struct setting_partition *list, size_t count);

@@ -490,8 +490,8 @@ void script_orphan(struct sim *sim, struct sim_job *job)
     }
 }
 
-/* The program trains and saves until its agents stop it, because its run is over. They tell what it
- * has saved, and nobody writes an outcome. */
+/* The program trains and saves until its agents stop the program. The agents tell which checkpoints
+ * there are. Nobody writes an outcome. */
 void orphans_tick(struct sim *sim)
 {
     for (struct sim_lead **at = &sim->orphans; *at;) {
