@@ -31,7 +31,7 @@ SELECT event.id AS event, event.time / 1000.0 AS time, event.workflow, phase.nam
 
 -- name: notice_list
 -- The notices that are due. A notice that would wait longer than the delay before its next try is
--- due too: its due time is from a clock that was set back since.
+-- due too: the clock was set back after its due time was written.
 SELECT notice.id AS notice, notice.kind, notice.way, notice.message, notice.tries,
        notice.time / 1000.0 AS time, notice.workflow, workflow.name,
        notice.workflow || ifnull('/' || phase.name, '') AS address,
@@ -41,7 +41,7 @@ SELECT notice.id AS notice, notice.kind, notice.way, notice.message, notice.trie
   JOIN workflow ON workflow.id = notice.workflow
   LEFT JOIN phase ON phase.id = notice.phase
  WHERE notice.done IS NULL AND (notice.due <= :now
-        OR notice.due > :now + min(:first << (notice.tries - 1), :last))
+        OR notice.due > :now + min(:first << min(max(notice.tries - 1, 0), 16), :last))
  ORDER BY notice.tries, notice.id
  LIMIT :limit;
 

@@ -3,11 +3,14 @@
 #include "tests/unit/record.h"
 #include "tests/unit/unit.h"
 
+#include "daemon/store/notice.h"
 #include "daemon/store/store_private.h"
 #include "lib/error.h"
 #include "lib/mac.h"
+#include "lib/text.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void a_repeated_submission_is_recognised_by_its_key(void **state)
@@ -255,6 +258,41 @@ static void a_journal_position_is_kept_for_each_run_and_node(void **state)
     record_close(&record);
 }
 
+/* A notice is tried again when its delay is over, and also if the clock was set back by more than
+ * that. However often it was tried, the delay is an hour at most. */
+static void a_notice_is_due_after_its_delay(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned tries;
+        int64_t due_in_ms;
+        size_t count; /* of notices that are due */
+    } rows[] = {
+        {0, 0, 1},        {0, -1, 1},       {1, 1, 0},        {1, 15000, 0},    {1, 15001, 1},
+        {2, 30000, 0},    {2, 30001, 1},    {20, 3600000, 0}, {20, 3600001, 1}, {60, 3600000, 0},
+        {60, 3600001, 1}, {70, 3600000, 0}, {70, -1, 1},
+    };
+    struct record record;
+    record_open(&record);
+    struct workflow *workflow = record_workflow(7);
+    record_insert(&record, workflow);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        json_t *notices;
+        char *sql =
+            text_format("DELETE FROM notice; INSERT INTO notice (workflow, kind, way, message,"
+                        " time, tries, due) VALUES (7, 'held', 'command', '', 1, %u, %lld)",
+                        rows[i].tries, 1000000000000 + (long long)rows[i].due_in_ms);
+        assert_int_equal(sqlite3_exec(record.store->db, sql, NULL, NULL, NULL), SQLITE_OK);
+        assert_int_equal(store_notices(record.store, 1000000000000, 9, &notices, NULL), 0);
+        if (json_array_size(notices) != rows[i].count)
+            fail_msg("after %u tries, due in %lld ms", rows[i].tries, (long long)rows[i].due_in_ms);
+        json_decref(notices);
+        free(sql);
+    }
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +304,7 @@ int main(void)
         cmocka_unit_test(a_phase_has_an_id_that_no_phase_of_another_submission_has),
         cmocka_unit_test(a_secret_stays_when_the_run_is_saved),
         cmocka_unit_test(a_journal_position_is_kept_for_each_run_and_node),
+        cmocka_unit_test(a_notice_is_due_after_its_delay),
     };
     return cmocka_run_group_tests_name("what runs begin with", tests, NULL, NULL);
 }
