@@ -37,9 +37,10 @@ void call_fail(struct request *request, const char *where, const struct error *e
 
 void call_fail_later(struct request *request, const struct error *failure)
 {
-    request_reply_error(request, API_UNAVAILABLE, NULL,
-                        "the record cannot be written: %s; this takes effect when it can",
-                        failure->message);
+    request_reply_error(
+        request, API_UNAVAILABLE, NULL, "the record cannot be written: %s%s", failure->message,
+        store_may_pass(failure->code) ? "; the request takes effect when the record can be written"
+                                      : "");
 }
 
 void call_answer(struct call *call, int status, json_t *json, const struct error *err)

@@ -50,8 +50,8 @@ static int cost_write(struct loop_item *base, struct store *store, struct error 
 static void cost_done(struct loop_item *base, const struct error *failure)
 {
     struct cost_item *item = (struct cost_item *)base;
-    if (!failure)
-        admission_lift(item->loop, item->workflow);
+    /* After a failure, the loop looks again only when the budget is committed. */
+    admission_lift(item->loop, item->workflow);
     if (failure)
         call_fail_later(item->request, failure);
     else

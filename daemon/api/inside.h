@@ -65,10 +65,11 @@ bool owner_admit(struct request *request, const struct mac_secret *key);
 
 /* Answers 404, 400, 503 or 500, depending on the code of `err`. */
 void call_fail(struct request *request, const char *where, const struct error *err);
-/* Says that the commit of the request has failed, and that the loop tries it again. */
+/* Answers 503: the commit of the request has failed. The loop repeats the commit if the failure may
+ * pass. */
 void call_fail_later(struct request *request, const struct error *failure);
 /* Answers 200 with `json`. If `status` is negative, answers as call_fail() does. Takes the
- * reference to `json`, which may be NULL then. */
+ * reference to `json`. `json` may be NULL if `status` is negative. */
 void call_answer(struct call *call, int status, json_t *json, const struct error *err);
 /* Reads the body as a JSON object: a new reference. An empty body is an empty object. NULL: the
  * body is not an object, and the request was answered with an error. */
