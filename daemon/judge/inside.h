@@ -49,7 +49,7 @@ int revision_resolve(const struct store_source *source, const struct workflow *w
  * Fails if the record cannot be read. The caller then tries again. */
 int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err);
 
-/* What judge_so_far() returns of a matrix, without its limit on time. */
+/* As judge_so_far() of a matrix, but the answer is worked out each time. */
 int matrix_so_far(struct loop *loop, const struct phase *matrix, json_t **ret_json,
                   struct error *err);
 

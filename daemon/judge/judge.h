@@ -15,8 +15,8 @@ struct workflow;
 
 extern const struct room judge_room;
 
-/* What is known of a phase or of a matrix so far. This records and decides nothing. If the answer
- * took a while to work out, it is given again for 19 times as long. NULL: there is no such answer.
+/* What is known of a phase or of a matrix so far. This records and decides nothing. An answer that
+ * took a while to work out is given again for 19 times as long. NULL: there is no such answer.
  * Fails if the record cannot be read.
  *
  * Of an active phase: what its gate would find now, [VERDICT]. A check whose window is not full yet

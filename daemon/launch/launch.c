@@ -140,7 +140,7 @@ static int carry_change(void *state, const struct core_effect *effect)
     const struct allocation *allocation = effect->allocation;
     enum cluster_kind kind = effect->kind == FX_BEGIN_JOB ? CLUSTER_BEGIN : CLUSTER_CANCEL;
     if (allocation->slurm_id == 0)
-        return CARRIED_OUT; /* no job is known yet; the core asks again when it knows the job */
+        return CARRIED_OUT; /* no job is known yet; the core repeats a cancellation later */
     if (!loop_is_bound(loop))
         return CARRIED_LATER_MS + UNBOUND_RETRY_MS;
     if (cluster_change(loop_cluster(loop), core_effect_target(effect), kind, allocation->slurm_id,

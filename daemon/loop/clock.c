@@ -79,7 +79,7 @@ int64_t clock_look(void)
     if (!by_ms)
         return 0;
     ahead_ms += by_ms;
-    log_line("the clock was set %s by %lld s: all deadlines move by the same time",
+    log_line("the clock was set %s by %lld s: the deadlines of workflows move by the same time",
              by_ms < 0 ? "back" : "forward", (long long)(llabs(by_ms) + 500) / 1000);
     return by_ms;
 }

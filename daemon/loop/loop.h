@@ -115,7 +115,7 @@ struct room {
     int (*carry[FX_COUNT])(void *state, const struct core_effect *effect);
     /* Called every `every_ms` of monotonic time, unless nothing can be recorded at present. */
     unsigned every_ms;
-    bool looks_at_once; /* after the start; false: the first look comes after `every_ms` */
+    bool looks_at_once; /* the first look comes right after the start, not after `every_ms` */
     void (*look)(void *state);
     /* A turn has ended. */
     void (*turned)(void *state);

@@ -11,9 +11,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Reads the members of one phase. The phase was checked when it was written, so only types and
- * ranges are checked here: a damaged record must do no harm. The reader remembers the first damaged
- * member, so that nobody has to check for failure after each member. */
+/* Reads the members of one phase. spec_parse() has checked the phase. Types and ranges are
+ * checked again, so that a mistake there becomes a message, and not a wrong job. The reader
+ * remembers the first damaged member, so that nobody has to check for failure after each member. */
 struct phase_reader {
     const char *bad;
 };
@@ -34,8 +34,7 @@ static const char *phase_string(struct phase_reader *reader, const json_t *json,
     return json_string_value(phase_member(reader, json, key, JSON_STRING));
 }
 
-/* Whether the phase has a value for a key that it need not have. A workflow of an earlier version
- * lacks the members that came later. */
+/* Whether the phase has a value for a key that it need not have. */
 static bool phase_has(const json_t *json, const char *key)
 {
     const json_t *member = json_object_get(json, key);
@@ -163,8 +162,7 @@ static char *model_of_slurm_options(const json_t *json, unsigned parts)
     return text;
 }
 
-/* `remedies` maps causes and checks to lists of remedies; NULL: an earlier version had no remedies.
- */
+/* `remedies` maps causes and checks to lists of remedies. */
 static void model_of_remedies(struct phase *phase, const json_t *remedies)
 {
     const char *cause;

@@ -169,9 +169,9 @@ int cluster_lookup(struct cluster *cluster, uint64_t target, const char *token, 
  * same user. */
 int cluster_poll(struct cluster *cluster, uint64_t target, struct error *err);
 /* CLUSTER_CANCEL ends the job as scancel does (TERM, then KILL). CLUSTER_BEGIN sets the begin of a
- * pending job to `begin`, which is for this kind alone. Slurm delays a requeued job by two minutes.
- * The time "now + 2 s", sent once the job's restart count has risen, starts the job soon. The time
- * "now" makes the job fail. */
+ * pending job to `begin`. CLUSTER_CANCEL ignores `begin`. Slurm delays a requeued job by two
+ * minutes. The time "now + 2 s", sent once the job's restart count has risen, starts the job soon.
+ * The time "now" makes the job fail. */
 int cluster_change(struct cluster *cluster, uint64_t target, enum cluster_kind kind,
                    uint32_t job_id, const char *token, int64_t begin, struct error *err);
 

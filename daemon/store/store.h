@@ -60,8 +60,8 @@ int store_commit(struct store *store, struct error *err);
 /* Does nothing without a transaction. */
 void store_rollback(struct store *store);
 /* Whether a failure with this code may pass by itself or by a person's help: a full disk, a lock, a
- * file system that is away. If a write fails otherwise, its row is a row that the record will never
- * take, which is a mistake in phased. */
+ * file system that is away. A write that fails with another code has a row that the record will
+ * never take. Such a row is a mistake in phased. */
 bool store_may_pass(int code);
 /* Called after a write failed with -EINVAL because of its values. SQLite has undone this write
  * alone, and the transaction goes on without it. False: the transaction is lost. */
@@ -88,8 +88,8 @@ struct store_submission {
  * on store_apply() writes what changes. -EEXIST: the record has the key already. */
 int store_workflow_insert(struct store *store, const struct workflow *workflow,
                           const struct store_submission *submission, struct error *err);
-/* The state of the workflow, as v_workflow has it, and when it ended; 0: it has not. -ENOENT.
- * `ret_ended_ms` may be NULL. */
+/* The state of the workflow, as v_workflow has it. `ret_ended_ms` (or NULL) gets the time when the
+ * workflow ended; 0: the workflow has not ended. -ENOENT. */
 int store_workflow_state(struct store *store, uint64_t workflow, enum workflow_state *ret_state,
                          int64_t *ret_ended_ms, struct error *err);
 /* Finds the workflow that was submitted with this key; -ENOENT. */
