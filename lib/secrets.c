@@ -32,6 +32,12 @@ static bool secrets_has_password(const char *text)
     return false;
 }
 
+/* Whether the value has the values of other variables, as in `SBATCH_EXPORT=ALL,HF_TOKEN=...`. */
+static bool secrets_has_variables(const char *name, const char *value)
+{
+    return text_equal(name, "SBATCH_EXPORT") && strchr(value, '=');
+}
+
 /* Returns the number of the value that a mark stands for, from 1; 0: the text is not a mark. */
 static unsigned secrets_number(const char *text)
 {
@@ -73,7 +79,7 @@ bool secrets_is(const char *name, const char *value)
     for (size_t i = 0; i < sizeof secrets_names / sizeof *secrets_names; i++)
         if (secrets_matches(secrets_names[i], name))
             return true;
-    return secrets_has_password(value);
+    return secrets_has_password(value) || secrets_has_variables(name, value);
 }
 
 char *secrets_add(json_t *secrets, const char *name, const char *value)

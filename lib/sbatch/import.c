@@ -125,7 +125,7 @@ static void keep_slurm(struct import *import, const char *option, const char *va
         sbatch_refuse(&import->script, option, "%s", err.message);
     } else {
         text_addf(&import->slurm, "      %s: ", slurm_option_name((enum slurm_option)found));
-        write_scalar(&import->slurm, value);
+        write_unexpanded(&import->slurm, value);
         text_add(&import->slurm, "\n");
     }
 }
@@ -133,7 +133,7 @@ static void keep_slurm(struct import *import, const char *option, const char *va
 static void keep_env(struct import *import, const char *name, const char *value)
 {
     text_addf(&import->env, "      %s: ", name);
-    write_scalar(&import->env, value);
+    write_unexpanded(&import->env, value);
     text_add(&import->env, "\n");
 }
 
@@ -352,7 +352,7 @@ static void add_phase(struct import *import, struct text *spec)
         text_addf(spec, "    env:\n%s", text_string(&import->env));
     if (folder && folder[0] == '/' && !write_changes_folder(&import->script)) {
         text_add(spec, "    workdir: ");
-        write_scalar(spec, folder);
+        write_unexpanded(spec, folder);
         text_add(spec, "\n");
     }
     add_checkpoint(import, spec);
@@ -396,7 +396,8 @@ static void import_fini(struct import *import)
     free(import->name);
 }
 
-/* Notes values that came from the environment, so that a reader of the file knows their source. */
+/* Notes values that came from the environment or the command line, so that a reader of the file
+ * knows their source. Variables of --export stand under `env:`, where secrets are hidden. */
 static void add_variables(const struct import *import, struct text *spec)
 {
     for (size_t i = 0; i < sbatch_option_count; i++) {
@@ -404,7 +405,8 @@ static void add_variables(const struct import *import, struct text *spec)
         if (!given->variable)
             continue;
         text_addf(spec, "# %s was ", given->variable);
-        write_comment(spec, *given->value ? given->value : "set");
+        bool is_told = *given->value && !text_equal(sbatch_options[i].name, "export");
+        write_comment(spec, is_told ? given->value : "set");
         text_add(spec, " when this was imported.\n");
     }
 }

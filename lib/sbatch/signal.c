@@ -92,7 +92,8 @@ void sbatch_signal_write_run(const struct sbatch_signal *signal, struct text *ru
         return;
     text_addf(run,
               "phased_signal() { local end left; while :; do "
-              "end=$(scontrol show job \"$SLURM_JOB_ID\" | grep -oE ' EndTime=[0-9T:-]+') && "
+              "end=$(SLURM_TIME_FORMAT=standard scontrol show job \"$SLURM_JOB_ID\" | grep -oE ' "
+              "EndTime=[0-9T:-]+') && "
               "end=$(date -d \"${end#*=}\" +%%s) || { sleep 30; continue; }; "
               "left=$((end - %u - $(date +%%s))); "
               "[ $left -gt 0 ] || break; sleep $((left > 600 ? 600 : left)); done; ",

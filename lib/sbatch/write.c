@@ -74,6 +74,15 @@ void write_scalar(struct text *text, const char *value)
         write_quoted(text, value);
 }
 
+void write_unexpanded(struct text *text, const char *value)
+{
+    struct text doubled = {0};
+    for (const char *at = value; *at; at++)
+        text_add_bytes(&doubled, *at == '$' ? "$$" : at, *at == '$' ? 2 : 1);
+    write_scalar(text, text_string(&doubled));
+    text_fini(&doubled);
+}
+
 void write_comment(struct text *text, const char *words)
 {
     for (const char *at = words; *at; at++)

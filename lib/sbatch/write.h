@@ -14,6 +14,10 @@ struct text;
 /* Writes a value: plain if YAML reads it as that text, otherwise quoted. */
 void write_scalar(struct text *text, const char *value);
 
+/* As write_scalar(), where workflow files expand references: sbatch expands none, so a $ stays a $.
+ */
+void write_unexpanded(struct text *text, const char *value);
+
 /* Writes the words of a comment, without control characters. */
 void write_comment(struct text *text, const char *words);
 

@@ -214,6 +214,17 @@ BODY
     phasectl cancel "$workflow"
 }
 
+@test "secrets of --export stand nowhere in the record" {
+    phasectl daemon start
+    script /bin/bash --time=10 <<<'[ -z "$SECOND_TOKEN" ] || echo "$SECOND_TOKEN" | md5sum >token'
+    cd "$PHASED_HOME/work"
+    SBATCH_EXPORT=ALL,HF_TOKEN=hf_abcdef123 phasectl submit train.sh
+    phasectl submit --export='ALL,SECOND_TOKEN=hf_ab$$def$456' train.sh
+    eventually 60 state 2 succeeded
+    [ "$(cat token)" = "$(echo 'hf_ab$$def$456' | md5sum)" ]
+    ! grep -aqE 'hf_ab' "$PHASED_HOME"/phased.db*
+}
+
 @test "import makes one workflow of several scripts, and each script runs after the script before it" {
     phasectl daemon start
     mkdir "$PHASED_HOME/work"

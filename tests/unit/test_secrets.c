@@ -40,6 +40,8 @@ static void names_and_urls_make_a_secret(void **state)
         {"ADDRESS", "http://proxy:1/a@b", false},
         {"ADDRESS", "ssh://git@host:22/x", false},
         {"ADDRESS", "http://anna:@host", false},
+        {"SBATCH_EXPORT", "ALL,HF_TOKEN=x", true},
+        {"SBATCH_EXPORT", "ALL", false},
         {"PLAIN", "(secret)", true},
         {"PLAIN", "(secret 2)", true},
         {"PLAIN", "(secret) ", false},
