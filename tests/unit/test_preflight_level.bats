@@ -110,15 +110,15 @@ row() {
 }
 
 @test "a start has a deadline of its own, and a late start fails no node" {
-    sed -i 's/hbm: {seconds: 8/hbm: {seconds: 1/; s/matrix: {seconds: 15/matrix: {seconds: 1/
-        s/copies: {seconds: 8/copies: {seconds: 2/; s/^start_seconds:.*/start_seconds: 2/' "$DIR/thresholds.yaml"
-    echo 'echo start; sleep 1.3; echo ready' >"$DIR/hbm" # longer than the row, and in time
+    sed -i 's/hbm: {seconds: 8/hbm: {seconds: 2/; s/matrix: {seconds: 15/matrix: {seconds: 2/
+        s/copies: {seconds: 8/copies: {seconds: 2/; s/^start_seconds:.*/start_seconds: 8/' "$DIR/thresholds.yaml"
+    echo 'echo start; sleep 2.3; echo ready' >"$DIR/hbm" # longer than the row, and in time
     echo 'echo start; exec tail -f /dev/null' >"$DIR/matrix"
     # Both starts are in time, and the row has used its own time before and after the second one.
     echo 'sleep 1; echo start; sleep 0.5; echo ready; exec tail -f /dev/null' >"$DIR/copies"
     run -1 full
     row hbm passed ""
-    row matrix "could not tell" "CUDA or NCCL did not start in 2.0 s"
+    row matrix "could not tell" "CUDA or NCCL did not start in 8.0 s"
     row copies failed "no answer in 2.0 s"
     row peers passed ""
 }
