@@ -9,7 +9,7 @@
 
 struct error;
 
-enum { RANKS_SAVED_MAX = 8, KEPT = 2 };
+enum { RANKS_SAVED_MAX = 9, KEPT = 2 };
 
 extern struct kernels *kernels;
 extern const struct model_shape shape;

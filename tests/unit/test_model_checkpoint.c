@@ -20,12 +20,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* With nine ranks, the last rank owns nothing: parts are whole multiples of 64 numbers. */
 static void what_some_ranks_have_saved_loads_with_any_number_of_ranks(void **state)
 {
     (void)state;
     struct checkpoint_position found;
     struct error err;
-    for (unsigned saved = 1; saved <= 5; saved++) {
+    for (unsigned saved = 1; saved <= 9; saved += saved < 5 ? 1 : 4) {
         save(saved, 150);
         char *path = checkpoint_path(folder, 150);
         for (unsigned size = 1; size <= 5; size++)

@@ -188,9 +188,8 @@ static int write_marker(const char *path, const struct model *model, unsigned ra
     return status;
 }
 
-/* Gives a folder the name of a checkpoint. A checkpoint of the same step gives way: a run that went
- * back to an earlier step writes it again. NFS cannot exchange names. There, a machine that stops
- * between the two renamings loses the checkpoint of this step. */
+/* Gives a folder the name of a checkpoint. A checkpoint of the same step gives way. NFS cannot
+ * exchange names: there, checkpoint_drop() puts the name back if the second renaming fails. */
 static int take_name(const char *folder, uint64_t step, struct error *err)
 {
     char *temporary = path_with(folder, step, unfinished), *old = path_with(folder, step, replaced);
@@ -230,11 +229,14 @@ int checkpoint_complete(const char *folder, const struct model *model, unsigned 
 int checkpoint_drop(const char *folder, uint64_t step, struct error *err)
 {
     char *temporary = path_with(folder, step, unfinished), *old = path_with(folder, step, replaced);
+    char *path = checkpoint_path(folder, step);
+    (void)rename(old, path); /* fails if nothing gave way, or if the new checkpoint is there */
     int status = file_remove_tree(temporary, err);
     if (status == 0)
         status = file_remove_tree(old, err);
     free(temporary);
     free(old);
+    free(path);
     return status;
 }
 
@@ -300,11 +302,9 @@ static int compare_newest_first(const void *a, const void *b)
 static int remove_checkpoint(const char *folder, uint64_t step, struct error *err)
 {
     char *path = checkpoint_path(folder, step), *temporary = path_with(folder, step, unfinished);
-    int status = 0;
-    if (rename(path, temporary) < 0 && errno != ENOENT)
-        status = error_set(err, -errno, "cannot remove %s: %s", path, strerror(errno));
-    else
-        status = file_remove_tree(temporary, err);
+    int status = rename(path, temporary) < 0 && errno != ENOENT ? -errno : 0;
+    status = status < 0 ? error_set(err, status, "cannot remove %s: %s", path, strerror(-status))
+                        : file_remove_tree(temporary, err);
     free(path);
     free(temporary);
     return status;
@@ -408,11 +408,10 @@ static int check_digests(const struct source *source, struct error *err)
 {
     const uint8_t *wanted = (const uint8_t *)source->marker.data + sizeof source->header;
     for (size_t i = 0; i < source->header.ranks; i++, wanted += CHECKPOINT_DIGEST) {
-        const struct file_map *part = &source->parts[i];
-        uint8_t digest[CHECKPOINT_DIGEST] = {0};
+        uint8_t digest[CHECKPOINT_DIGEST];
+        const struct file_map *part = &source->parts[i]; /* the rank may have owned nothing */
         size_t size = part->size > sizeof digest ? part->size - sizeof digest : 0;
-        if (size > 0)
-            make_digest(digest, part->data, size);
+        make_digest(digest, part->data, size);
         if (memcmp(digest, wanted, sizeof digest) != 0)
             return error_set(err, -EINVAL, "cannot read %s: the digest of rank_%zu is wrong",
                              source->path, i);

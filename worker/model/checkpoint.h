@@ -1,8 +1,8 @@
 /* A checkpoint: one folder with all that training needs to continue as if it had never stopped.
  *
  *   step_000150.ckpt/   the state after 150 steps
- *     rank_0, ...       for each rank of the training, the parts of the weights and moments that
- * the rank owned marker            what the checkpoint is, and the digest of each of these files
+ *     rank_0, ...       the parts of the weights and moments that each rank owned
+ *     marker            what the checkpoint is, and the digest of each of these files
  *
  * A folder with the name of a checkpoint is always whole: while the ranks write, its name ends in
  * ".tmp". When all files are on the disk, rank 0 writes the marker and renames the folder.
@@ -77,7 +77,8 @@ int checkpoint_part_end(struct checkpoint_part *part, int status, struct error *
 int checkpoint_complete(const char *folder, const struct model *model, unsigned ranks,
                         const struct checkpoint_position *position, struct error *err);
 
-/* Removes what the ranks have written of a checkpoint that did not become complete. */
+/* Removes what the ranks have written of a checkpoint that did not become complete. A checkpoint
+ * that gave way for it gets its name back. */
 int checkpoint_drop(const char *folder, uint64_t step, struct error *err);
 
 /* Removes what earlier runs have left of checkpoints that did not become complete. */
