@@ -201,6 +201,11 @@ lines_per_step() { sed -nE 's|^step .* lines/step ([0-9.]+)$|\1|p' "$1" | tail -
     echo 'something else' >"$DIR/out"
     refused "its last line was not made from" "$DIR/out"
     [ "$(cat "$DIR/out")" = 'something else' ]
+    printf 'no newline' >"$DIR/out"
+    refused "its last line was not made from" "$DIR/out"
+    [ "$(cat "$DIR/out")" = 'no newline' ]
+    head -n 2 "$SHARED/reference.jsonl" | sed 's/"prompt":"/&x/' >"$DIR/out"
+    refused "its last line was not made from" "$DIR/out"
     tail -n 3 "$SHARED/reference.jsonl" >"$DIR/out"
     refused "its last line was not made from" "$DIR/out"
 }

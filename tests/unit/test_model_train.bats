@@ -124,6 +124,10 @@ near() {
     [[ $output == *"finished at step 12: model $DIR/out/step_000012.ckpt"* ]]
 }
 
+@test "a node may have more processes than GPUs on CPUs" {
+    LOCAL_RANK=64 train a 1 --device cpu
+}
+
 @test "each step prints one line with all figures" {
     run -0 train out 7 --eval-every 5
     number='-?[0-9]+(\.[0-9]+)?'

@@ -6,6 +6,7 @@
 #include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/text.h"
+#include "worker/model/ranks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,7 +103,7 @@ int device_number(struct error *err)
         return 0;
     errno = 0;
     long number = strtol(local, &end, 10);
-    if (errno || end == local || *end || number < 0 || number >= DEVICES_MAX)
+    if (errno || end == local || *end || number < 0 || number >= RANKS_MAX)
         return error_set(err, -EINVAL, "LOCAL_RANK is '%s', not the number of a process of a node",
                          local);
     return (int)number;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,17 +38,56 @@ static int read_input(struct prompts *prompts, const char *path, struct error *e
     return 0;
 }
 
-static int check_last(const struct prompts *prompts, const char *input_path, const char *line,
-                      size_t size, struct error *err)
+/* Makes a JSON string of the bytes. Bytes that are not UTF-8 become U+FFFD. */
+static json_t *make_string(const char *bytes, size_t size)
 {
-    json_t *last = json_loadb(line, size, JSON_ALLOW_NUL, NULL);
-    json_int_t number = json_integer_value(json_object_get(last, "line"));
-    bool is_ours = json_is_integer(json_object_get(last, "line"));
+    json_t *whole = json_stringn(bytes, size);
+    struct text text = {0};
+    for (size_t i = 0; !whole && i < size;) {
+        size_t length = size - i < 4 ? size - i : 4;
+        json_t *character = NULL;
+        while (length && !(character = json_stringn(bytes + i, length)))
+            length--;
+        json_decref(character);
+        text_add_bytes(&text, length ? bytes + i : "\xEF\xBF\xBD", length ? length : 3);
+        i += length ? length : 1;
+    }
+    if (!whole)
+        whole = json_stringn(text_string(&text), text.size);
+    text_fini(&text);
+    return whole;
+}
+
+static int refuse_output(const struct prompts *prompts, const char *input_path, struct error *err)
+{
+    return error_set(err, -EINVAL, "cannot continue %s: its last line was not made from %s",
+                     prompts->output_path, input_path);
+}
+
+/* Whether the line was made from the last prompt that is done. */
+static bool is_last(const struct prompts *prompts, const char *line, size_t size)
+{
+    if (prompts->done > prompts->count)
+        return false;
+    const struct prompt *prompt = &prompts->prompts[prompts->done - 1];
+    json_t *last = json_loadb(line, size, JSON_ALLOW_NUL, NULL), *number, *words;
+    json_t *wanted = make_string((const char *)prompt->bytes, prompt->size);
+    bool is_ours = json_unpack(last, "{s:o, s:o}", "line", &number, "prompt", &words) == 0 &&
+                   json_is_integer(number) &&
+                   json_integer_value(number) == (json_int_t)prompts->done - 1 &&
+                   json_equal(words, wanted);
+    json_decref(wanted);
     json_decref(last);
-    if (!is_ours || number != (json_int_t)prompts->done - 1 || prompts->done > prompts->count)
-        return error_set(err, -EINVAL, "cannot continue %s: its last line was not made from %s",
-                         prompts->output_path, input_path);
-    return 0;
+    return is_ours;
+}
+
+/* Whether the bytes after the last newline may be the begin of the next line. */
+static bool is_begin(const struct prompts *prompts, const char *rest, size_t size)
+{
+    char begin[48];
+    size_t length =
+        (size_t)snprintf(begin, sizeof begin, "{\"line\":%zu,", prompts->done); /* fits */
+    return memcmp(rest, begin, size < length ? size : length) == 0;
 }
 
 /* Counts the lines that the output has, and removes an incomplete line. */
@@ -65,8 +105,9 @@ static int open_output(struct prompts *prompts, const char *input_path, struct e
         whole = (size_t)(at - data) + 1;
         prompts->done++;
     }
-    if (prompts->done)
-        status = check_last(prompts, input_path, data + last, whole - last, err);
+    if ((prompts->done && !is_last(prompts, data + last, whole - last)) ||
+        (whole < map.size && !is_begin(prompts, data + whole, map.size - whole)))
+        status = refuse_output(prompts, input_path, err);
     file_unmap(&map);
     if (status < 0)
         return status;
@@ -96,26 +137,6 @@ int prompts_close(struct prompts *prompts, int status, struct error *err)
     free(prompts->prompts);
     free(prompts->data);
     return status;
-}
-
-/* Makes a JSON string of the bytes. Bytes that are not UTF-8 become U+FFFD. */
-static json_t *make_string(const char *bytes, size_t size)
-{
-    json_t *whole = json_stringn(bytes, size);
-    struct text text = {0};
-    for (size_t i = 0; !whole && i < size;) {
-        size_t length = size - i < 4 ? size - i : 4;
-        json_t *character = NULL;
-        while (length && !(character = json_stringn(bytes + i, length)))
-            length--;
-        json_decref(character);
-        text_add_bytes(&text, length ? bytes + i : "\xEF\xBF\xBD", length ? length : 3);
-        i += length ? length : 1;
-    }
-    if (!whole)
-        whole = json_stringn(text_string(&text), text.size);
-    text_fini(&text);
-    return whole;
 }
 
 int prompts_write(struct prompts *prompts, size_t line, const char *text, size_t size,
