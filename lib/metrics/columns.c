@@ -21,15 +21,15 @@ static void columns_begin(struct columns_series *series, size_t count, unsigned 
     for (size_t i = 0; i < count; i++)
         series[i].at = last ? series[i].series.count : 0;
     for (unsigned steps = 0; steps < last; steps++) {
-        int64_t newest = -1;
+        int64_t newest = INT64_MIN; /* no row is left */
         for (size_t i = 0; i < count; i++)
             if (series[i].at && series[i].series.rows[series[i].at - 1].step > newest)
                 newest = series[i].series.rows[series[i].at - 1].step;
+        if (newest == INT64_MIN)
+            return;
         for (size_t i = 0; i < count; i++)
             if (series[i].at && series[i].series.rows[series[i].at - 1].step == newest)
                 series[i].at--;
-        if (newest < 0)
-            return;
     }
 }
 

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/expr/metrics.h"
+#include "lib/metrics/columns.h"
 #include "lib/metrics/extract.h"
 #include "lib/text.h"
 
@@ -54,6 +55,23 @@ static void the_last_row_of_a_repeated_step_counts(void **state)
         assert_rows(metrics, "m", cases[i].expected);
         metrics_free(metrics);
     }
+}
+
+static void the_newest_steps_may_be_negative(void **state)
+{
+    (void)state;
+    struct metrics *metrics = metrics_new();
+    for (int step = -4; step < 1; step++) {
+        json_t *columns = columns_json(metrics, NULL, 0, 2);
+        json_t *expected = step < -3   ? json_pack("[]")
+                           : step < -2 ? json_pack("[i]", step - 1)
+                                       : json_pack("[i, i]", step - 2, step - 1);
+        assert_true(json_equal(json_object_get(columns, "steps"), expected));
+        metrics_add(metrics, "m", step, 0, 1);
+        json_decref(columns);
+        json_decref(expected);
+    }
+    metrics_free(metrics);
 }
 
 static void a_series_of_samples_may_have_a_step_many_times(void **state)
@@ -152,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_that_never_came_has_no_rows),
         cmocka_unit_test(the_last_row_of_a_repeated_step_counts),
+        cmocka_unit_test(the_newest_steps_may_be_negative),
         cmocka_unit_test(a_series_of_samples_may_have_a_step_many_times),
         cmocka_unit_test(a_million_rows_in_any_order_end_sorted),
         cmocka_unit_test(a_million_rows_in_reverse_order_are_fast),
