@@ -60,7 +60,7 @@ static void an_output_with_the_largest_number_is_refused(void **state)
 /* The zeros of the sparse file count as a long first line. */
 static void an_output_beyond_1_GiB_can_be_continued(void **state)
 {
-    static const char line[] = "\n{\"line\": 1}\n";
+    static const char line[] = "\n{\"line\": 1, \"prompt\": \"b\"}\n";
     char *input = text_format("%s/input", folder), *output = text_format("%s/output", folder);
     size_t done;
     (void)state;
