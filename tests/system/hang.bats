@@ -92,9 +92,9 @@ while True: time.sleep(100)')}"
 }
 
 @test "a run hangs only when no node shows anything" {
-    hang='"hang_s": 4' # a loaded machine may need 2 s to start the programs
+    hang='"hang_s": 10' # a loaded machine may need several seconds to start the programs of all nodes
     new_run 1 "{$hang, \"resources\": {\"nodes\": 3, \"gpus\": 1},
-        \"run\": $(script 'echo up; for i in {1..40}; do sleep 0.2; [ "$RANK" != 1 ] || echo alive; done')}"
+        \"run\": $(script 'echo up; for i in {1..75}; do sleep 0.2; [ "$RANK" != 1 ] || echo alive; done')}"
     start_lead 1 3
     await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
