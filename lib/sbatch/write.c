@@ -8,6 +8,7 @@
 #include "lib/sbatch/script.h"
 #include "lib/sbatch/shape.h"
 #include "lib/sbatch/signal.h"
+#include "lib/spec/scope.h"
 #include "lib/spec/script.h"
 #include "lib/spec/slurm_options.h"
 #include "lib/text.h"
@@ -77,8 +78,7 @@ void write_scalar(struct text *text, const char *value)
 void write_unexpanded(struct text *text, const char *value)
 {
     struct text doubled = {0};
-    for (const char *at = value; *at; at++)
-        text_add_bytes(&doubled, *at == '$' ? "$$" : at, *at == '$' ? 2 : 1);
+    scope_add_plain(&doubled, value);
     write_scalar(text, text_string(&doubled));
     text_fini(&doubled);
 }

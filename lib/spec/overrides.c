@@ -5,6 +5,7 @@
 #include "lib/spec/matrix.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/phases.h"
+#include "lib/spec/scope.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
 
@@ -88,8 +89,7 @@ struct node *overrides_param(struct node_arena *arena, const char *name, const j
     param->key = node_text(arena, name, strlen(name));
     if (json_is_string(value)) { /* a $ in the value is not a reference */
         char *plain = text_steal(&text);
-        for (const char *at = plain; *at; at++)
-            text_add_bytes(&text, *at == '$' ? "$$" : at, *at == '$' ? 2 : 1);
+        scope_add_plain(&text, plain);
         free(plain);
     }
     param->text = node_text(arena, text_string(&text), text.size);

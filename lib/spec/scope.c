@@ -308,6 +308,12 @@ bool scope_text_plain(const char *text, struct text *ret_text)
     return true;
 }
 
+void scope_add_plain(struct text *text, const char *value)
+{
+    for (const char *at = value; *at; at++)
+        text_add_bytes(text, *at == '$' ? "$$" : at, *at == '$' ? 2 : 1);
+}
+
 bool scope_text(struct scope *scope, const struct node *node, struct text *ret_text)
 {
     return scope_expand(scope, node, NULL, ret_text);

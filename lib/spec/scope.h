@@ -65,6 +65,8 @@ bool scope_text(struct scope *scope, const struct node *node, struct text *ret_t
  * reference.
  */
 bool scope_text_plain(const char *text, struct text *ret_text);
+/* Adds `value` with `$$` in place of `$`, so that no part of the value is a reference. */
+void scope_add_plain(struct text *text, const char *value);
 
 /* Returns the value of a scalar, the caller's. It is a number, true or false if the file has it so
  * without quotes, or if the scalar refers to such a param (`$iterations`). Otherwise it is a
