@@ -187,16 +187,23 @@ PYTHON
     [[ $output == *"phased ended with exit code 4"* ]]
 }
 
-@test "the daemon waits for a record that another program has locked, and says so" {
+# start_with_locked_record LOCK: another program has the lock of SQLite, and hears its commands from
+# LOCKER. The daemon is started by the process $starter, whose words are in the file `said`.
+start_with_locked_record() {
+    local line
     phasectl daemon start
     phasectl daemon stop
     coproc LOCKER { sqlite3 "$PHASED_HOME/phased.db" 2>&1; }
     # shellcheck disable=SC2153
-    echo "BEGIN IMMEDIATE; SELECT 'locked';" >&"${LOCKER[1]}"
+    echo "BEGIN $1; SELECT 'locked';" >&"${LOCKER[1]}"
     read -r -t 20 line <&"${LOCKER[0]}"
     [ "$line" = locked ]
     phasectl daemon start >"$PHASED_HOME/said" 2>&1 3>&- &
     starter=$!
+}
+
+@test "the daemon waits for a record that another program has locked, and says so" {
+    start_with_locked_record IMMEDIATE
     eventually 60 grep "another program has the record .*/phased.db locked.*: waiting for it, at most 60 s" "$PHASED_HOME/said"
     grep "another program has the record" "$PHASED_HOME/phased.log"
     echo "COMMIT;" >&"${LOCKER[1]}"
@@ -206,14 +213,7 @@ PYTHON
 }
 
 @test "stop waits for a daemon that is starting, and other verbs say that it starts" {
-    phasectl daemon start
-    phasectl daemon stop
-    coproc LOCKER { sqlite3 "$PHASED_HOME/phased.db" 2>&1; }
-    echo "BEGIN EXCLUSIVE; SELECT 'locked';" >&"${LOCKER[1]}"
-    read -r -t 20 line <&"${LOCKER[0]}"
-    [ "$line" = locked ]
-    phasectl daemon start >"$PHASED_HOME/said" 2>&1 3>&- &
-    starter=$!
+    start_with_locked_record EXCLUSIVE
     eventually 60 grep "another program has the record" "$PHASED_HOME/said"
     local words
     for words in status 'daemon status' 'daemon start --as-job'; do
