@@ -3,7 +3,7 @@
 
 const TOKEN = 'phased-token';
 const KEPT_MAX = 200; /* answers about runs that have ended */
-const TABS_MS = 400; /* so long a new tab waits before it says that it has no token */
+const TABS_MS = 400; /* a new tab waits this long before it says that it has no token */
 const tabs = new BroadcastChannel('phased');
 let isGood = false; /* the daemon has taken the token */
 let isRefused = false;

@@ -70,7 +70,7 @@ struct model {
     struct answer answers[MODEL_ANSWERS_MAX];
     size_t answer_count;
     struct log log;
-    bool has_decision; /* `decision` waits for being sent */
+    bool has_decision; /* `decision` waits to be sent */
     struct request decision;
     struct request asked;    /* the newest request that was sent */
     double asked_s;          /* when it was sent */
@@ -91,7 +91,7 @@ void model_ask(struct model *model, const struct request *request, double clock_
 /* Its reply has come. Takes what is in it. */
 void model_take(struct model *model, struct reply *reply, double clock_s);
 
-/* Whether a decision waits for being sent, or for its answer. */
+/* Whether a decision waits to be sent, or waits for its answer. */
 bool model_is_deciding(const struct model *model);
 
 /* Whether the daemon does not answer. */

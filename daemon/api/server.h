@@ -68,8 +68,7 @@ const char *request_path(const struct request *request);
 const char *request_target(const struct request *request);
 /* The first argument of this name in the query, decoded; NULL if absent. */
 const char *request_query(const struct request *request, const char *name);
-/* Puts the arguments of this name into `values`, at most `max`. Returns how many
- * it has put there. */
+/* Puts the arguments of this name into `values`, at most `max`. Returns the number of values. */
 size_t request_query_all(const struct request *request, const char *name, const char **values,
                          size_t max);
 const char *request_header(const struct request *request, const char *name);
