@@ -1,4 +1,4 @@
-/* phasectl promote, hold, release, resume, cancel, retry: the daemon acts and names the phases. */
+/* The verbs of phasectl that are commands for phases: the daemon acts and names the phases. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/decide.h"
@@ -8,20 +8,21 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
-/* `context` is the checkpoint to begin from, or NULL: phased chooses it. */
+/* `context` is the checkpoint to begin from. NULL: phased chooses the checkpoint. */
 static int action_on(struct cli *cli, const struct address *address, const void *context)
 {
     struct error err;
     struct text said = {0};
     json_t *reply;
     char text[ADDRESS_TEXT_SIZE];
+    enum phase_command command = (enum phase_command)phase_command_parse(cli->verb->name);
     if (address_kind(address) == ADDRESS_RUN)
         return cli_usage(cli, "%s acts on a workflow or a phase, not on a run", cli->verb->name);
-    if (decide_post(cli, address, cli->verb->name, context, &reply, &err) < 0)
+    if (decide_post(cli, address, command, context, &reply, &err) < 0)
         return cli_fail(&err);
     if (!cli->as_json)
-        decide_write(cli->verb->name, reply, &said);
-    if (!cli->as_json && text_equal(cli->verb->name, "hold"))
+        decide_write(command, reply, &said);
+    if (!cli->as_json && command == COMMAND_HOLD)
         text_addf(&said, "to continue it: phasectl release %s\n", address_text(address, text));
     return client_take_answer(cli, reply, &said);
 }

@@ -1,5 +1,5 @@
-/* phasectl attach: a shell, or another program, beside the ranks of a run. It is a step of the job
- * that srun starts, with the GPUs, CPUs and memory of the job. */
+/* phasectl attach: a shell, or another program, beside the ranks of a run. It is a job step that
+ * srun starts, with the GPUs, CPUs and memory of the job. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -18,9 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ATTACH_WORDS_MAX = 16 }; /* of srun, without those of the program */
+enum { ATTACH_WORDS_MAX = 16 }; /* words of srun, without the words of the program */
 
-/* Says why nobody can attach to a run; NULL if somebody can. The text is the caller's. */
+/* Says why nobody can attach to a run; NULL if somebody can. The caller frees the text. */
 static char *attach_refusal(const json_t *run)
 {
     const char *address = field_text(run, "address");
@@ -64,7 +64,8 @@ static const char *attach_node(const json_t *run, const char *wanted, struct err
     return NULL;
 }
 
-/* Removes the variables of a job in which phasectl may be itself, because srun would obey them. */
+/* phasectl may run inside a job. Removes the variables of this job, because srun would obey
+ * them. */
 static void attach_clean_environment(void)
 {
     static const char *const prefixes[] = {"SLURM_", "SRUN_", "SLURMD_"};
@@ -82,8 +83,9 @@ static void attach_clean_environment(void)
     }
 }
 
-/* Gives the shell the paths of the run. The agent of the node stops the steps that have exactly the
- * PHASED_RUN_DIR of the run, and waits for them: the shell has another text for the same folder. */
+/* Gives the shell the paths of the run. The agent of the node stops each job step whose
+ * PHASED_RUN_DIR is exactly the text of the run, and waits for this job step. So the shell gets
+ * another text for the same folder. */
 static void attach_set_environment(const struct cli *cli, const json_t *run, const json_t *phase)
 {
     char *folder = text_format("%s/.", field_text(run, "run_dir"));

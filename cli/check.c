@@ -20,13 +20,31 @@ static void check_print_problems(const char *file, const struct spec_problems *p
                       problems->error_count == 1 ? "" : "s");
 }
 
+/* Prints "a.yaml is good: 2 phases, one with 4 members". */
+static void check_print_good(const char *file, const json_t *phases)
+{
+    size_t i, matrices = 0, members = 0;
+    const json_t *phase;
+    json_array_foreach(phases, i, phase)
+    {
+        matrices += json_is_object(json_object_get(phase, "matrix"));
+        members += json_is_object(json_object_get(phase, "member"));
+    }
+    size_t count = json_array_size(phases) - members;
+    printf("%s is good: %zu phase%s", file, count, count == 1 ? "" : "s");
+    if (matrices == 1)
+        printf(", one with %zu member%s", members, members == 1 ? "" : "s");
+    else if (matrices > 1)
+        printf(", %zu of them with %zu members", matrices, members);
+    printf("\n");
+}
+
 /* Shows a good file: as JSON, judged on old logs, or in one line. */
 static int check_show(struct cli *cli, const char *file, const json_t *json, bool print,
                       const struct option_list *logs)
 {
     struct text text = {0};
     struct error err;
-    size_t phases = json_array_size(json_object_get(json, "phases"));
     if (print) {
         client_print_json(json);
         return CLI_OK;
@@ -35,7 +53,7 @@ static int check_show(struct cli *cli, const char *file, const json_t *json, boo
         text_fini(&text);
         return cli_fail(&err);
     }
-    printf("%s is good: %zu phase%s\n", file, phases, phases == 1 ? "" : "s");
+    check_print_good(file, json_object_get(json, "phases"));
     cli_print(&text);
     return CLI_OK;
 }
@@ -90,7 +108,7 @@ static int check_files(struct cli *cli, const struct option_arguments *files,
     for (size_t i = 0; i < files->count; i++) {
         int checked = check_file(cli, files->items[i], given, print, logs);
         exit_code = exit_code == CLI_OK ? checked : exit_code;
-        (void)fflush(stdout); /* problems go to standard error, and stand in the same order */
+        (void)fflush(stdout); /* keeps the order: problems go to standard error */
     }
     return exit_code;
 }

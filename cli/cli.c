@@ -1,6 +1,7 @@
 /* What every verb needs: one line for a failure, a hint after wrong words, signals and a wait. */
 #include "cli/cli.h"
 
+#include "lib/address.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
@@ -32,9 +33,17 @@ int cli_usage(const struct cli *cli, const char *format, ...)
     return CLI_USAGE;
 }
 
+void cli_note_earlier(const struct address *newest, const struct address *run, const char *what)
+{
+    char before[ADDRESS_TEXT_SIZE], after[ADDRESS_TEXT_SIZE];
+    if (!text_equal(address_text(newest, after), address_text(run, before)))
+        (void)fprintf(stderr, "phasectl: %s has no %s yet; showing the %s of %s\n", after, what,
+                      what, before);
+}
+
 void cli_print(struct text *text)
 {
-    (void)fputs(text_string(text), stdout); /* as the header says */
+    (void)fputs(text_string(text), stdout); /* main() reports a failure */
     text_fini(text);
 }
 

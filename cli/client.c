@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,19 +103,25 @@ static int client_silent(const struct cli *cli, struct error *err)
                      cli->home.log);
 }
 
+static int client_request(struct cli *cli, const char *method, const char *path, const char *body,
+                          struct http_reply *ret_reply, struct error *err)
+{
+    http_client_set_timeouts(cli->client, 0, cli->limit_ms);
+    return http_request(cli->client, method, path, body, body ? strlen(body) : 0, ret_reply, err);
+}
+
 /* Sends the request over the Unix socket, or over TCP if no daemon listens at the socket. */
 static int client_send(struct cli *cli, const char *method, const char *path, const char *body,
                        struct http_reply *ret_reply, struct error *err)
 {
-    size_t size = body ? strlen(body) : 0;
     int status = client_open(cli, err);
     if (status < 0)
         return status;
-    status = http_request(cli->client, method, path, body, size, ret_reply, err);
+    status = client_request(cli, method, path, body, ret_reply, err);
     if (!cli->is_remote && client_is_away(status)) {
         status = client_open_remote(cli, err);
         if (status == 0)
-            status = http_request(cli->client, method, path, body, size, ret_reply, err);
+            status = client_request(cli, method, path, body, ret_reply, err);
     }
     if (status == -ETIMEDOUT && !cli->is_remote)
         status = client_silent(cli, err);
@@ -207,11 +212,9 @@ int client_get(struct cli *cli, json_t **ret_json, struct error *err, const char
 
 int client_ping(struct cli *cli, json_t **ret_json, struct error *err)
 {
-    if (client_open(cli, NULL) == 0 && !cli->is_remote) /* client_get() says what is wrong */
-        http_client_set_timeouts(cli->client, CLIENT_PING_MS, CLIENT_PING_MS);
+    cli->limit_ms = CLIENT_PING_MS;
     int status = client_get(cli, ret_json, err, "/v1/ping");
-    if (status == 0 && !cli->is_remote)
-        client_close(cli); /* later requests may take longer */
+    cli->limit_ms = 0;
     return status;
 }
 

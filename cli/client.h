@@ -1,6 +1,5 @@
 /* Requests to the daemon of the home: over its Unix socket, or over TCP if the daemon runs on
- * another host. Each answer is new JSON, as the API
- * describes it, and the caller's to json_decref().
+ * another host. Each answer is new JSON, as the API describes it. The caller calls json_decref().
  *
  * Failures: -ECONNREFUSED when no daemon runs (the message says how to start it). -ENOTCONN when a
  * daemon holds the home and is starting or ending, or does not answer on its host. -ETIMEDOUT and
@@ -23,8 +22,7 @@ struct text;
 int client_get(struct cli *cli, json_t **ret_json, struct error *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Asks whether the daemon answers. Waits 10 s at most for a daemon of this host, and one minute for
- * another host's. */
+/* Asks whether the daemon answers. Waits 10 s at most for an answer. */
 int client_ping(struct cli *cli, json_t **ret_json, struct error *err);
 
 /* `body` and `ret_problems` may be NULL. `ret_problems` is set on -EINVAL only, when the daemon

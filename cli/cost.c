@@ -3,6 +3,7 @@
 #include "cli/client.h"
 #include "cli/field.h"
 #include "cli/format.h"
+#include "cli/held.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -53,7 +54,7 @@ static void cost_amounts(const struct cost_sum *sum, double amounts[AMOUNT_COUNT
 
 /* --- What is expected ------------------------------------------------------------------------- */
 
-/* Adds two cells: "$245 to $490", and which share of the upper end is spent. */
+/* Adds two cells: "$245 to $490", and the share of the upper end that is spent. */
 static void cost_add_expected(struct table *table, const json_t *range, enum amount amount,
                               double spent)
 {
@@ -193,7 +194,7 @@ static void cost_write_all(const struct cli *cli, const json_t *costs, bool is_p
     table_write(&table, &cli->out, 0, text);
 }
 
-/* "$7.02 of $500 (1 %), ..." */
+/* "$7.02 of $500 (1 %), ...". Without a price, the dollars of GPU time are unknown. */
 static void cost_write_budget(const json_t *budget, const struct cost_sum *sum, struct text *text)
 {
     double spent[AMOUNT_COUNT];
@@ -201,13 +202,16 @@ static void cost_write_budget(const json_t *budget, const struct cost_sum *sum, 
     const char *between = "budget: ";
     for (enum amount i = 0; i < AMOUNT_COUNT; i++) {
         double limit = json_number_value(json_object_get(budget, amount_key(i)));
-        char share[AMOUNT_SHARE_SIZE];
+        char share[AMOUNT_SHARE_SIZE], all[AMOUNT_SIZE];
         if (limit <= 0)
             continue;
-        if (isnan(spent[i]))
-            spent[i] = 0;
-        text_addf(text, "%s%s (%.0f %%)", between, amount_format_share(i, spent[i], limit, share),
-                  100 * spent[i] / limit);
+        if (isnan(spent[i]) && sum->gpu_s > 0) {
+            text_addf(text, "%s%s (the cost is unknown)", between, amount_format(i, limit, all));
+        } else {
+            double known = isnan(spent[i]) ? 0 : spent[i];
+            text_addf(text, "%s%s (%.0f %%)", between, amount_format_share(i, known, limit, share),
+                      100 * known / limit);
+        }
         between = ", ";
     }
     text_add(text, *between == ',' ? "\n" : "the workflow has no budget\n");
@@ -259,9 +263,10 @@ static json_t *cost_fold(const json_t *costs, const char *phase)
     return folded;
 }
 
-/* A row for each phase and each use of its time. */
+/* A row for each phase and each use of its time. The budget is for the whole workflow, so a phase
+ * and a month (a part) leave it out. */
 static void cost_write_one(const struct cli *cli, const json_t *costs, const char *phase,
-                           struct text *text)
+                           bool is_part, struct text *text)
 {
     static const struct table_column columns[] = {
         {"PHASE", TABLE_LEFT, TABLE_NAME},  {"SPENT ON", TABLE_LEFT, TABLE_WHOLE},
@@ -293,7 +298,7 @@ static void cost_write_one(const struct cli *cli, const json_t *costs, const cha
     table_add(&table, "");
     table_write(&table, &cli->out, 0, text);
     json_decref(folded);
-    if (!*phase)
+    if (!*phase && !is_part)
         cost_write_budget(json_object_get(json_array_get(costs, 0), "budget"), &total, text);
 }
 
@@ -329,7 +334,7 @@ static void cost_write(const struct cli *cli, const struct address *address, con
     if (json_array_size(costs) == 0)
         text_add(text, "nothing has run\n");
     else if (address->workflow)
-        cost_write_one(cli, costs, address->phase, text);
+        cost_write_one(cli, costs, address->phase, options->is_part, text);
     else
         cost_write_all(cli, costs, options->is_part, text);
     if (!options->is_part)
@@ -397,7 +402,9 @@ static void budget_print_json(uint64_t workflow, const json_t *budget, const str
     json_decref(json);
 }
 
-static int budget_show(struct cli *cli, const struct address *address)
+/* `is_new`: the budget was just set. A new budget releases no phase, so the text names the phases
+ * that can be released. */
+static int budget_show(struct cli *cli, const struct address *address, bool is_new)
 {
     struct cost_sum sum = {0};
     struct text text = {0};
@@ -420,6 +427,8 @@ static int budget_show(struct cli *cli, const struct address *address)
         text_addf(&text, "workflow %" PRIu64 "  ", address->workflow);
     if (!cli->as_json)
         cost_write_budget(budget, &sum, &text);
+    if (is_new && !cli->as_json)
+        held_write_releasable(workflow, &text);
     cli_print(&text);
     json_decref(json);
     json_decref(workflow);
@@ -442,7 +451,7 @@ static int budget_one(struct cli *cli, const struct address *address, const void
             return cli_fail(&err);
         json_decref(reply);
     }
-    return budget_show(cli, address);
+    return budget_show(cli, address, json_object_size(budget) > 0);
 }
 
 /* Reads the amounts of the options. Returns false after a message. */

@@ -13,22 +13,23 @@
 const json_t *current_phase(const json_t *workflow)
 {
     const json_t *phases = json_object_get(workflow, "phases"), *phase;
-    const json_t *queued = NULL, *blocked = NULL;
+    const json_t *active = NULL, *queued = NULL, *blocked = NULL;
     size_t i;
     json_array_foreach(phases, i, phase)
     {
         int state = view_phase_state(phase);
         const json_t **first = state == PHASE_BLOCKED  ? &blocked
                                : state == PHASE_QUEUED ? &queued
-                                                       : NULL;
+                                                       : &active;
         if (view_is_final(view_state(phase)) || members_has(phase))
             continue;
-        if (!first)
+        if (state == PHASE_HELD)
             return phase;
         if (!*first)
             *first = phase;
     }
-    return queued    ? queued
+    return active    ? active
+           : queued  ? queued
            : blocked ? blocked
                      : json_array_get(phases, json_array_size(phases) - 1);
 }

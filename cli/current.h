@@ -1,4 +1,4 @@
-/* The phase that stands for its workflow in lists of workflows. */
+/* The current phase of a workflow: lists of workflows show it. */
 #ifndef PHASED_CLI_CURRENT_H
 #define PHASED_CLI_CURRENT_H
 
@@ -8,8 +8,8 @@
 
 struct table;
 
-/* The first phase that is at work or held, else the first that is queued, else the first that is
- * blocked, else the last. */
+/* The first phase that is held, else the first that is at work, else the first that is queued, else
+ * the first that is blocked, else the last. Members of a sweep do not count. */
 const json_t *current_phase(const json_t *workflow);
 
 /* The state to show of a workflow: if it is live, the state of its current phase. */

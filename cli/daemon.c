@@ -6,6 +6,7 @@
 #include "cli/field.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
+#include "cli/view.h"
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
@@ -27,10 +28,10 @@
 enum {
     DAEMON_POLL_MS = 50,
     DAEMON_START_MAX_S = 30, /* a large record on a slow file system is checked at the start */
-    DAEMON_WAIT_MAX_S = 90,  /* when it says that it waits for the record */
+    DAEMON_WAIT_MAX_S = 90,  /* if the daemon says that it waits for the record */
     DAEMON_STOP_MAX_S = 40,  /* a request to a Slurm that does not answer takes up to 36 s */
-    DAEMON_JOB_MAX_S = 15,   /* to begin, on nodes that are free; then the user need not wait */
-    DAEMON_FDS_MAX = 1024,   /* shells and test programs hand down few, and low ones */
+    DAEMON_JOB_MAX_S = 15,   /* for a job to begin on a free node; then the user need not wait */
+    DAEMON_FDS_MAX = 1024, /* shells and test programs pass on few descriptors, with low numbers */
     DAEMON_TAIL_LINES = 10,
     DAEMON_TAIL_SIZE = 16384,
     DAEMON_WORD_SIZE = 5, /* of "wait " and "fail " */
@@ -144,9 +145,11 @@ static void daemon_print_ping(const struct cli *cli, const json_t *ping, const c
     else
         printf("%s%s\n", message[0] ? "Slurm does not answer: " : "Slurm has not answered yet",
                message);
-    if (field_text(ping, "trouble")[0])
-        printf("the record cannot be written, so nothing new begins: %s\n",
-               field_text(ping, "trouble"));
+    if (field_text(ping, "trouble")[0]) {
+        char *line = view_trouble_line(ping);
+        printf("%s\n", line);
+        free(line);
+    }
 }
 
 static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json, struct error *err)
@@ -167,7 +170,7 @@ static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json
     pid_t pid = fork();
     if (pid == 0) {
         daemon_become(cli, program, log, pipe_fds[1]);
-        _exit(127); /* the parent's buffers are not ours to write */
+        _exit(127); /* does not write the buffers of the parent */
     }
     (void)close(pipe_fds[1]); /* the daemon has its own copy */
     struct daemon_words words = {.fd = pipe_fds[0]};
@@ -180,7 +183,7 @@ static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json
     return status;
 }
 
-/* Finds the daemon's program; the path is the caller's to free(). */
+/* Finds the daemon's program. The caller frees the path. */
 static int daemon_find(char **ret_path, struct error *err)
 {
     char *path = place_program("phased");
@@ -220,7 +223,7 @@ static int daemon_start(struct cli *cli)
     return exit_code;
 }
 
-/* Prints which jobs there are, if the daemon is to run as a job. `ping` is NULL if no daemon
+/* Prints the jobs of the home, if the daemon is to run as a job. `ping` is NULL if no daemon
  * answers. */
 static void daemon_print_jobs(const struct cli *cli, const json_t *ping)
 {

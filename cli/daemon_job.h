@@ -11,11 +11,11 @@ struct error;
 /* Whether somebody has started the daemon of this home as a job, and not stopped it. */
 bool daemon_job_is_wanted(const struct cli *cli);
 
-/* Says so again, after a `stop` that has failed. */
+/* Marks the home again as served by a job, after a `stop` that has failed. */
 int daemon_job_want(const struct cli *cli, struct error *err);
 
 /* Submits the job with these options of sbatch, which end with NULL and may be NULL. `ret_job` is
- * the number of the job, and the caller's to free. */
+ * the number of the job; the caller frees it. */
 int daemon_job_start(const struct cli *cli, char **options, char **ret_job, struct error *err);
 
 /* Ends the daemon and all jobs of the home. */

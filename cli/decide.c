@@ -20,11 +20,11 @@ char *decide_who(void)
     return by && *by ? text_format("%s by %s", user, by) : xstrdup(user);
 }
 
-int decide_post(struct cli *cli, const struct address *address, const char *verb, const char *from,
-                json_t **ret_reply, struct error *err)
+int decide_post(struct cli *cli, const struct address *address, enum phase_command command,
+                const char *from, json_t **ret_reply, struct error *err)
 {
     char buffer[ADDRESS_PATH_SIZE];
-    char *path = text_format("%s/%s", address_path(address, buffer), verb);
+    char *path = text_format("%s/%s", address_path(address, buffer), phase_command_name(command));
     char *who = decide_who();
     json_t *body = json_pack("{s:s, s:s*}", "who", who, "from", from);
     int status = client_post(cli, path, body, ret_reply, NULL, err);
@@ -34,33 +34,30 @@ int decide_post(struct cli *cli, const struct address *address, const char *verb
     return status;
 }
 
-void decide_write(const char *verb, const json_t *reply, struct text *text)
+void decide_write(enum phase_command command, const json_t *reply, struct text *text)
 {
     static const struct {
-        const char *verb, *past, *stopping;
-    } words[] = {
-        {"promote", "promoted", ""},
-        {"hold", "held", "is being held: its run stops"},
-        {"release", "released", ""},
-        {"resume", "resumes from its newest checkpoint", ""},
-        {"cancel", "cancelled", "is being cancelled: its run stops"},
-        {"retry", "will be run again", ""},
+        const char *past, *stopping;
+    } words[COMMAND_COUNT] = {
+        [COMMAND_PROMOTE] = {"promoted", ""},
+        [COMMAND_HOLD] = {"held", "is being held: its run stops"},
+        [COMMAND_RELEASE] = {"released", ""},
+        [COMMAND_RESUME] = {"resumes from its newest good checkpoint", ""},
+        [COMMAND_CANCEL] = {"cancelled", "is being cancelled: its run stops"},
+        [COMMAND_RETRY] = {"will be run again", ""},
     };
     const json_t *phase, *stopping = json_object_get(reply, "stopping");
     const json_t *judging = json_object_get(reply, "judging");
     const json_t *skipped = json_object_get(reply, "skipped");
-    size_t i, word = 0;
-    while (!text_equal(words[word].verb, verb)) {
-        word++;
-        assert(word < sizeof words / sizeof words[0]);
-    }
+    size_t i;
+    assert(command < COMMAND_COUNT);
     json_array_foreach(json_object_get(reply, "phases"), i, phase)
     {
         const char *name = json_string_value(phase);
         text_addf(text, "%s %s\n", name,
                   field_has_text(skipped, name)    ? "skipped: a phase before it was cancelled"
                   : field_has_text(judging, name)  ? "chooses again among its results"
-                  : field_has_text(stopping, name) ? words[word].stopping
-                                                   : words[word].past);
+                  : field_has_text(stopping, name) ? words[command].stopping
+                                                   : words[command].past);
     }
 }

@@ -1,7 +1,8 @@
-/* Decisions of people: promote, hold, release, resume, cancel, retry. The daemon acts and names the
- * phases. */
+/* The commands of people for phases. The daemon acts and names the phases. */
 #ifndef PHASED_CLI_DECIDE_H
 #define PHASED_CLI_DECIDE_H
+
+#include "lib/protocol/words.h"
 
 #include <jansson.h>
 
@@ -14,12 +15,12 @@ struct text;
  * $PHASED_BY names one: "anna by mcp (editor)". The caller frees it. */
 char *decide_who(void);
 
-/* Asks the daemon to carry out `verb` on a workflow or a phase. `from` is the checkpoint that a
- * retry begins from, or NULL. */
-int decide_post(struct cli *cli, const struct address *address, const char *verb, const char *from,
-                json_t **ret_reply, struct error *err);
+/* Asks the daemon to carry out the command on a workflow or a phase. `from` is the checkpoint that
+ * a retry begins from, or NULL. */
+int decide_post(struct cli *cli, const struct address *address, enum phase_command command,
+                const char *from, json_t **ret_reply, struct error *err);
 
 /* Adds a line for each phase of the answer: "7/train is being held: its run stops". */
-void decide_write(const char *verb, const json_t *reply, struct text *text);
+void decide_write(enum phase_command command, const json_t *reply, struct text *text);
 
 #endif

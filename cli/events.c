@@ -1,6 +1,6 @@
 /* phasectl events: the history as lines of JSON, or what has ended as spans for a collector of
- * OpenTelemetry. A line is printed once, whatever happens to the daemon: the next request asks for
- * what comes after the last number. */
+ * OpenTelemetry. Each line is printed once, also when the daemon restarts: the next request asks
+ * for the events after the last number. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -8,7 +8,6 @@
 #include "cli/options.h"
 #include "cli/otlp.h"
 #include "cli/phrases.h"
-#include "cli/since.h"
 #include "cli/verbs.h"
 #include "lib/address.h"
 #include "lib/error.h"
@@ -29,7 +28,7 @@ enum {
     EVENTS_PAUSE_MAX_S = 15, /* between two tries; the first pause is a second, then it doubles */
 };
 
-/* What an address stands for. */
+/* Which events an address means. */
 struct events_wanted {
     struct address address;
     long long run; /* its number in events, if the address is of a run */
@@ -106,8 +105,8 @@ static bool events_print(const json_t *event)
     return fflush(stdout) == 0;
 }
 
-/* Whether the reader of standard output is gone. While nothing happens, nothing is written, so a
- * write that fails would not show this. */
+/* Whether the reader of standard output is gone. While no event comes, nothing is written, so no
+ * failed write can show this. */
 static bool events_is_unread(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};
@@ -190,7 +189,7 @@ static int events_run(struct events *events)
             events->pause_s = 0;
     }
     if (status == -EPIPE)
-        return CLI_FAILED; /* main() has a message if there is more to say */
+        return CLI_FAILED; /* main() prints a message if a write has failed */
     return status < 0 ? cli_fail(&err) : CLI_OK;
 }
 
@@ -239,7 +238,7 @@ int events_verb(struct cli *cli, char **words)
     int exit_code;
     if (!options_parse(cli, words, rules, &arguments, &exit_code))
         return exit_code;
-    if (since && since_read(since, time(NULL), &events.since, &err) < 0)
+    if (since && options_read_since(since, time(NULL), &events.since, &err) < 0)
         return cli_usage(cli, "%s", err.message);
     events.keeps_last = is_otlp && after == UINT_MAX && !since && arguments.count == 0;
     if (events.keeps_last && otlp_lock(cli, &err) < 0)

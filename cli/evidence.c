@@ -4,6 +4,7 @@
 #include "cli/field.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "lib/clock.h"
 #include "lib/file.h"
 #include "lib/text.h"
 
@@ -80,7 +81,7 @@ static void evidence_write_lines(const char *before, const char *line, unsigned 
     }
 }
 
-/* Shows the stack of one process. Those of the others are mostly the same. */
+/* Shows the stack of one process. The other stacks are mostly the same. */
 static void evidence_write_python(const json_t *node, struct text *text)
 {
     const json_t *pythons = json_object_get(node, "python"), *python = json_array_get(pythons, 0);
@@ -112,14 +113,14 @@ static void evidence_add_column(const json_t *gpus, const char *name, const char
     text_add(line, unit);
 }
 
-static void evidence_write_gpus(const json_t *node, struct text *text)
+static void evidence_write_gpus(const struct terminal *out, const json_t *node, struct text *text)
 {
     const json_t *gpus = json_object_get(node, "gpus");
     struct text line = {0};
     evidence_add_column(gpus, "util", "% busy", &line);
     evidence_add_column(gpus, "power_w", "W", &line);
     if (line.size)
-        terminal_add_line(text, "    its GPUs: ", &line);
+        terminal_add_folded(out, text, "    its GPUs: ", &line);
     text_fini(&line);
 }
 
@@ -135,11 +136,11 @@ void evidence_write(const struct terminal *out, const json_t *evidence, struct t
         if (!isnan(silent_s))
             text_addf(&line, " showed nothing for %.0f s", silent_s);
         text_addf(&line, ": %s", field_text(node, "summary"));
-        terminal_add_line(text, "  ", &line);
+        terminal_add_folded(out, text, "  ", &line);
         if (i > 0)
             continue;
         evidence_write_processes(out, node, text);
-        evidence_write_gpus(node, text);
+        evidence_write_gpus(out, node, text);
         evidence_write_python(node, text);
         if (field_text(node, "nccl")[0])
             text_add(text, "    NCCL says:\n");
@@ -155,7 +156,7 @@ enum {
     TAIL_LOGS_MAX = 64, /* at most these are searched for a line */
 };
 
-/* Returns the end of a log; the caller's to free(). NULL: it cannot be read. */
+/* Returns the end of a log; the caller frees it. NULL: the log cannot be read. */
 static char *tail_read(const json_t *log)
 {
     char *data = NULL;
@@ -189,14 +190,32 @@ static const json_t *tail_find_log(const json_t *run, const json_t *answer)
     return json_array_get(logs, 0);
 }
 
+/* Removes the lines that have only a time. */
+static void tail_remove_blank(char *data)
+{
+    char *to = data;
+    for (const char *line = data; *line;) {
+        size_t length = strcspn(line, "\n"), size = length + (line[length] == '\n');
+        size_t time = clock_stamp_size(line, length), blank = strspn(line + time, " \t\r");
+        if (time + blank < length) {
+            memmove(to, line, size);
+            to += size;
+        }
+        line += size;
+    }
+    *to = '\0';
+}
+
 void tail_write(const json_t *run, const json_t *logs, struct text *text)
 {
     const json_t *log = tail_find_log(run, logs);
     char *data = tail_read(log);
     if (!data)
         return;
-    text_addf(text, "  the last lines of rank %lld, in %s:\n", field_integer(log, "rank"),
-              field_text(log, "path"));
+    tail_remove_blank(data);
+    if (data[0])
+        text_addf(text, "  the last lines of rank %lld, in %s:\n", field_integer(log, "rank"),
+                  field_text(log, "path"));
     evidence_write_lines("    ", text_last_lines(data, TAIL_LINES_MAX), TAIL_LINES_MAX, false,
                          text);
     free(data);

@@ -12,8 +12,8 @@ struct text;
  * Adds nothing if there is no evidence. */
 void evidence_write(const struct terminal *out, const json_t *evidence, struct text *text);
 
-/* Adds the last lines of the log that tells most about `run`. `logs` is the daemon's answer about
- * its logs. Adds nothing if the log cannot be read. */
+/* Adds the last lines of the most useful log of `run`. `logs` is the daemon's answer about its
+ * logs. Adds nothing if the log cannot be read or has no text. */
 void tail_write(const json_t *run, const json_t *logs, struct text *text);
 
 #endif

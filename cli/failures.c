@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FAILURES_LOG_MAX = 256 * 1024 }; /* the end of a log: a node keeps as much of a rank */
+enum { FAILURES_LOG_MAX = 256 * 1024 }; /* bytes of a log's end: a node keeps the same of a rank */
 
 /* Prints what is wrong in the user's file. */
 static int failures_print_problems(const struct spec_problems *problems)
@@ -92,7 +92,7 @@ static int failures_try(const struct cli *cli, const json_t *catalogue,
             continue;
         }
         (void)recognizer_look(recognizer, data, size,
-                              &finding); /* without an entry nothing is found */
+                              &finding); /* without an entry there is no finding */
         if (cli->as_json)
             (void)json_array_append_new(list, failures_json(logs->items[i], &finding));
         else

@@ -38,9 +38,9 @@ bool field_is_true(const json_t *object, const char *name)
     return json_is_true(json_object_get(object, name));
 }
 
-bool field_can(const json_t *phase, const char *verb)
+bool field_can(const json_t *phase, enum phase_command command)
 {
-    return field_has_text(json_object_get(phase, "can"), verb);
+    return field_has_text(json_object_get(phase, "can"), phase_command_name(command));
 }
 
 bool field_has_text(const json_t *list, const char *text)

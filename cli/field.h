@@ -3,6 +3,8 @@
 #ifndef PHASED_CLI_FIELD_H
 #define PHASED_CLI_FIELD_H
 
+#include "lib/protocol/words.h"
+
 #include <stdbool.h>
 
 #include <jansson.h>
@@ -13,8 +15,8 @@ double field_number(const json_t *object, const char *name);
 long long field_integer(const json_t *object, const char *name);
 bool field_is_true(const json_t *object, const char *name);
 
-/* Whether the phase takes the verb now: "retry". The daemon decides it (`can` of PHASE). */
-bool field_can(const json_t *phase, const char *verb);
+/* Whether the phase takes the command now. The daemon decides it (`can` of PHASE). */
+bool field_can(const json_t *phase, enum phase_command command);
 
 double field_as_number(const json_t *value);
 

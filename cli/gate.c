@@ -24,7 +24,7 @@ static int gate_of_phase(struct cli *cli, const struct address *phase)
     return client_take_answer(cli, json, &text);
 }
 
-/* The gates of all phases. The gate of a matrix stands for those of its members. */
+/* The gates of all phases. The gate of a matrix stands for the gates of its members. */
 static int gate_of_workflow(struct cli *cli, const struct address *workflow)
 {
     struct address address;

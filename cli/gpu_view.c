@@ -1,4 +1,4 @@
-/* GPUs for people. A cell is blank if the driver does not tell its value. */
+/* GPUs for people. A cell is blank if the driver does not report its value. */
 #include "cli/gpu_view.h"
 
 #include "cli/field.h"
@@ -208,7 +208,10 @@ static void gpu_view_note_cell(struct table *table, const struct gpu_view *view,
         text_addf(&note, "%.2f as fast as %s%s", share, fastest->node,
                   view->notes.size ? "; " : "");
     text_add(&note, text_string(&view->notes));
-    table_take(table, note.size ? COLOUR_YELLOW : COLOUR_PLAIN, &note);
+    bool is_trouble = note.size > 0;
+    if (view->count == 0)
+        text_addf(&note, "%sno GPUs reported", is_trouble ? "; " : "");
+    table_take(table, is_trouble ? COLOUR_YELLOW : COLOUR_PLAIN, &note);
 }
 
 bool gpu_view_knows(const json_t *reply)

@@ -1,4 +1,4 @@
-/* What the GPUs of a run do, as tables and in a line, from the {"gpus", "paces"} of the API. */
+/* What the GPUs of a run do, as tables and in a line, from {"gpus", "paces"} of the API. */
 #ifndef PHASED_CLI_GPU_VIEW_H
 #define PHASED_CLI_GPU_VIEW_H
 
@@ -13,8 +13,9 @@ struct text;
 bool gpu_view_knows(const json_t *reply);
 
 /* One line for each node: its newest step, how fast its steps are, what its GPUs do, which GPUs are
- * in trouble. A node tells its step once a minute, so its age stands beside it. `now` is seconds
- * since 1970; NaN: without the steps. If nothing is known, both tables are one sentence. */
+ * in trouble. A node reports its step once a minute, so the age of the step stands beside it. `now`
+ * is seconds since 1970; NaN: without the steps. If nothing is known, both tables are one
+ * sentence. */
 void gpu_view_nodes(const struct terminal *terminal, const json_t *reply, double now,
                     struct text *text);
 /* One line for each GPU. */

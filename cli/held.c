@@ -59,18 +59,20 @@ static const char *held_retry_help(const json_t *phase, bool is_judged, char buf
 struct held_ways {
     struct {
         bool is_shown;
-        /* In the live view: the key that does it, "" if the view shows it anyway, or HELD_MORE for
-         * a variant of what a key does. NULL: only the command does it. */
+        /* The key of the live view that does it. "": the view shows it without a key. HELD_MORE: a
+         * key does a variant of it. NULL: only the command does it. */
         const char *key;
         const char *verb, *suffix, *help;
     } rows[12];
     char from[40], help[80];
+    bool may_correct_gate, may_correct_file; /* a retry alone would end in the same way */
 };
 
-#define HELD_MORE "more"
+#define HELD_MORE     "more"
+#define VERB(command) phase_command_name(COMMAND_##command)
 
-/* The daemon says which commands the phase takes. A phase that has failed or was cancelled is not
- * held, and may be run again all the same. */
+/* The daemon says which commands the phase takes. A failed or cancelled phase is not held, but may
+ * be run again. */
 static void held_find_ways(const json_t *phase, struct held_ways *ways)
 {
     const json_t *run = json_object_get(phase, "run");
@@ -82,7 +84,7 @@ static void held_find_ways(const json_t *phase, struct held_ways *ways)
     bool is_matrix = members_is_matrix(phase);
     bool is_refused = by_failure && field_is_true(run, "refused");
     bool is_judged = by_gate || field_run_outcome(run) == OUTCOME_SUCCEEDED;
-    bool can_retry = field_can(phase, "retry"), can_cancel = field_can(phase, "cancel");
+    bool can_retry = field_can(phase, COMMAND_RETRY), can_cancel = field_can(phase, COMMAND_CANCEL);
     bool runs_again = can_retry && !is_refused;
     (void)snprintf(ways->from, sizeof ways->from, " ");
     if (by_failure && suspect_has(phase))
@@ -93,27 +95,45 @@ static void held_find_ways(const json_t *phase, struct held_ways *ways)
             {by_failure && has_run, "Enter", "logs", "", "what the run printed"},
             {is_matrix && !by_user, "Enter", "status", "", "the members, and why they are out"},
             {!is_matrix && (by_gate || by_manual), "", "gate", "", "what the gate found"},
-            {field_can(phase, "promote"), "p", "promote", "",
+            {field_can(phase, COMMAND_PROMOTE), "p", VERB(PROMOTE), "",
              !by_gate    ? "go on"
              : is_matrix ? "choose without `where`"
                          : "start the next phases anyway"},
-            {members_can(phase, "promote") > 0, HELD_MORE, "promote", ".N",
+            {members_can(phase, COMMAND_PROMOTE) > 0, HELD_MORE, VERB(PROMOTE), ".N",
              "go on with this member"},
-            {is_refused && can_cancel, "c", "cancel", "",
+            {is_refused && can_cancel, "c", VERB(CANCEL), "",
              "end the phase, then submit what Slurm takes: `phasectl plan` shows it"},
-            {runs_again, has_from ? NULL : "r", "retry", has_from ? ways->from : "",
+            {runs_again, has_from ? NULL : "r", VERB(RETRY), has_from ? ways->from : "",
              held_retry_help(phase, is_judged, ways->help)},
-            {runs_again && !is_matrix && (has_checkpoint || suspect_has(phase)), HELD_MORE, "retry",
-             " --from STEP", "from another checkpoint, or `start`"},
-            {field_can(phase, "resume") && !is_matrix && is_judged, "R", "resume", "",
-             "resume from the last checkpoint"},
-            {field_can(phase, "release"), "h", "release", "",
+            {runs_again && !is_matrix && (has_checkpoint || suspect_has(phase)), HELD_MORE,
+             VERB(RETRY), " --from STEP", "from another checkpoint, or `start`"},
+            {field_can(phase, COMMAND_RESUME) && !is_matrix && is_judged, "R", VERB(RESUME), "",
+             suspect_has(phase) ? "resume from the last good checkpoint"
+                                : "resume from the last checkpoint"},
+            {field_can(phase, COMMAND_RELEASE), "h", VERB(RELEASE), "",
              has_run ? "let the phase go on" : "let the phase start"},
-            {is_refused && can_retry, "r", "retry", "",
+            {is_refused && can_retry, "r", VERB(RETRY), "",
              "ask Slurm again, when it would take the job"},
-            {!is_refused && can_cancel, "c", "cancel", "", "end it"},
+            {!is_refused && can_cancel, "c", VERB(CANCEL), "", "end it"},
         }};
     memcpy(ways->rows, found.rows, sizeof ways->rows);
+    ways->may_correct_gate = by_gate && can_retry && !is_matrix && !members_has(phase);
+    ways->may_correct_file = by_failure && runs_again && has_run && !is_matrix;
+}
+
+/* A retry runs what was submitted. The mistake may be in what was submitted. */
+static void held_write_corrections(const struct held_ways *ways, const json_t *phase,
+                                   struct text *text)
+{
+    const char *address = field_text(phase, "address"), *slash = strchr(address, '/');
+    if (ways->may_correct_gate)
+        text_addf(text,
+                  "  to change the gate: correct the file, try it on what the run printed, and "
+                  "submit it again:\n"
+                  "    phasectl logs %s | phasectl check FILE --log %s=/dev/stdin\n",
+                  address, slash ? slash + 1 : "PHASE");
+    else if (ways->may_correct_file)
+        text_add(text, "  to change the file or the time: correct the file and submit it again\n");
 }
 
 void held_ways_out(const struct terminal *terminal, const json_t *phase, struct text *text)
@@ -130,6 +150,7 @@ void held_ways_out(const struct terminal *terminal, const json_t *phase, struct 
         free(target);
     }
     table_write(&table, terminal, 2, text);
+    held_write_corrections(&ways, phase, text);
 }
 
 void held_keys(const struct terminal *terminal, const json_t *phase, struct text *text)
@@ -163,7 +184,7 @@ void held_keys(const struct terminal *terminal, const json_t *phase, struct text
 }
 
 /* How many members of the same matrix are held for the same kind of reason, including this member.
- * Returns 0 if an earlier member stands for all of them. */
+ * Returns 0 if an earlier member has the same kind of reason: its count includes this member. */
 static size_t held_count(const json_t *phases, size_t index)
 {
     const json_t *phase = json_array_get(phases, index), *other;
@@ -185,7 +206,7 @@ static void held_write_members(const struct terminal *terminal, const json_t *ph
                                struct text *text)
 {
     const char *address = field_text(phase, "address"), *dot = strrchr(address, '.');
-    bool can_release = field_can(phase, "release");
+    bool can_release = field_can(phase, COMMAND_RELEASE);
     char *matrix = text_format("%.*s", (int)(dot ? dot - address : 0), address);
     struct text line = {0};
     text_addf(&line, "%zu members of %s are held, such as %s: %s\n", count, matrix, address,
@@ -197,9 +218,9 @@ static void held_write_members(const struct terminal *terminal, const json_t *ph
     } rows[] = {
         {"status", matrix, "its members"},
         {"why", address, "what happened to this member"},
-        {can_release ? "release" : "retry", matrix,
+        {phase_command_name(can_release ? COMMAND_RELEASE : COMMAND_RETRY), matrix,
          can_release ? "let the members go on" : "run the members again"},
-        {"cancel", matrix, "end it"},
+        {VERB(CANCEL), matrix, "end it"},
     };
     struct table table;
     table_init(&table, table_names, TABLE_NAMES_COLUMNS);
@@ -232,4 +253,24 @@ void held_write(const struct terminal *terminal, const json_t *workflow, struct 
         text_fini(&line);
         held_ways_out(terminal, phase, text);
     }
+}
+
+void held_write_releasable(const json_t *workflow, struct text *text)
+{
+    const json_t *phases = json_object_get(workflow, "phases"), *phase, *first = NULL;
+    size_t count = 0, i;
+    json_array_foreach(phases, i, phase)
+    {
+        bool is_releasable = field_phase_state(phase) == PHASE_HELD &&
+                             field_can(phase, COMMAND_RELEASE) &&
+                             field_hold_budget(phase) <= BUDGET_NONE;
+        first = is_releasable && !first ? phase : first;
+        count += is_releasable;
+    }
+    if (count == 1)
+        text_addf(text, "%s is still held: phasectl release %s\n", field_text(first, "address"),
+                  field_text(first, "address"));
+    else if (count > 1)
+        text_addf(text, "%zu phases are still held, such as %s: phasectl release %lld\n", count,
+                  field_text(first, "address"), field_integer(workflow, "workflow"));
 }

@@ -38,7 +38,8 @@ static int import_check(const struct text *spec, json_t *list)
     return status < 0 ? CLI_FAILED : CLI_OK;
 }
 
-/* Never replaces a file: the user may have edited it. With --json only a file gets the text. */
+/* Never replaces a file: the user may have edited it. With --json, standard output does not get the
+ * text. */
 static int import_write(const struct cli *cli, const struct text *spec, const char *path,
                         struct error *err)
 {

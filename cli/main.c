@@ -24,11 +24,10 @@ static void main_help(void)
            "passes.\n\n");
     for (size_t i = 0; i < verb_count; i++)
         printf("  %-9s %s\n", verbs[i].name, verbs[i].help);
-    printf(
-        "\n'phasectl VERB --help' explains a verb. 'phasectl help' prints this text. An ADDRESS "
-        "is 7 (a\nworkflow), 7/validate (a phase) or 7/validate#2 (a run). All state is in "
-        "$PHASED_HOME,\nor ~/.phased. With --host, or $PHASED_HOST, a verb runs on a login node, "
-        "over ssh.\n");
+    printf("\n'phasectl help VERB', or 'phasectl VERB --help', explains a verb. 'phasectl help' "
+           "prints this\ntext. An ADDRESS is 7 (a workflow), 7/validate (a phase) or 7/validate#2 "
+           "(a run). All state is\nin $PHASED_HOME, or ~/.phased. With --host, or $PHASED_HOST, a "
+           "verb runs on a login node, over\nssh.\n");
 }
 
 /* Takes `--host LOGIN` off the words. Returns the host; NULL or "": this machine. */
@@ -48,6 +47,23 @@ static const char *main_host(char ***words)
     return (*words)[-1];
 }
 
+static int main_unknown(const struct cli *cli, const char *name)
+{
+    char *meant = verb_suggest(name);
+    int exit_code = meant ? cli_usage(cli, "unknown verb '%s'; did you mean %s?", name, meant)
+                          : cli_usage(cli, "unknown verb '%s'", name);
+    free(meant);
+    return exit_code;
+}
+
+/* `help VERB` is `VERB --help`. */
+static int main_help_of(struct cli *cli, const char *name)
+{
+    char option[] = "--help", *words[] = {option, NULL};
+    cli->verb = verb_find(name);
+    return cli->verb ? cli->verb->function(cli, words) : main_unknown(cli, name);
+}
+
 static int main_run(struct cli *cli, char **words)
 {
     const char *host = main_host(&words), *name = words[0];
@@ -55,6 +71,8 @@ static int main_run(struct cli *cli, char **words)
         main_help();
         return CLI_USAGE;
     }
+    if (text_equal(name, "help") && words[1] && words[1][0] != '-')
+        return main_help_of(cli, words[1]);
     if (text_equal(name, "--help") || text_equal(name, "-h") || text_equal(name, "help")) {
         main_help();
         return CLI_OK;
@@ -64,11 +82,8 @@ static int main_run(struct cli *cli, char **words)
         return CLI_OK;
     }
     cli->verb = verb_find(name);
-    if (!cli->verb) {
-        const char *nearest = verb_nearest(name);
-        return nearest ? cli_usage(cli, "unknown verb '%s'; did you mean '%s'?", name, nearest)
-                       : cli_usage(cli, "unknown verb '%s'", name);
-    }
+    if (!cli->verb)
+        return main_unknown(cli, name);
     return host && *host ? remote_verb(cli, host, words) : cli->verb->function(cli, words + 1);
 }
 
@@ -76,7 +91,7 @@ int main(int argc, char **argv)
 {
     (void)argc;
     (void)setlocale(LC_CTYPE, "");  /* if it fails: plain ASCII */
-    (void)signal(SIGPIPE, SIG_IGN); /* the failed write tells of a closed pipe */
+    (void)signal(SIGPIPE, SIG_IGN); /* the failed write shows that the pipe is closed */
     /* If the parent ignores SIGCHLD, phasectl would not learn how its programs end. */
     (void)signal(SIGCHLD, SIG_DFL);
     struct cli cli = {0};

@@ -1,4 +1,4 @@
-/* phasectl nodes: lists, adds and clears the nodes that jobs do not use. */
+/* phasectl nodes: lists, adds and clears the nodes that new jobs leave out. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/options.h"

@@ -24,7 +24,7 @@
 #include <string.h>
 
 enum {
-    OLDLOG_JUDGED_EACH = 1000, /* after so many judgements half as many rows are judged */
+    OLDLOG_JUDGED_EACH = 1000, /* after this many judgements, the share of judged rows is halved */
     OLDLOG_PIECE = 256 * 1024, /* bytes read at a time */
 };
 
@@ -37,13 +37,14 @@ struct oldlog {
     struct speed speed;
     json_t *facts;
     bool has_times;
-    double begin_s, time_s; /* of the first line, and from there to the newest line */
+    double begin_s, time_s; /* the time of the first line; from there to the newest line */
     int64_t last_step;
     size_t lines, rows;
     bool is_within; /* the next piece continues a long line */
     char *unread;   /* a line of the log, if no metric was recognised; or NULL */
+    char *left_out; /* a message about names that were left out, or NULL */
     size_t judged_each, judged;
-    json_t *verdicts; /* the guards that failed */
+    json_t *verdicts; /* what guards and `until` would have told */
     char *stopped;    /* why guards would have stopped the run, or NULL */
     bool is_end_good; /* `until` was reached */
     int64_t stopped_step;
@@ -220,10 +221,15 @@ static int oldlog_init(struct oldlog *log, const json_t *workflow, const char *t
         status = guards_new(log->phase, 0, &log->guards, err);
     if (status == 0)
         status = extract_new(&options, oldlog_row, log, &extract, err);
-    if (status == 0)
+    if (status == 0) {
+        guards_want_of(log->guards, extract);
+        speed_want_of(extract);
         status = oldlog_read(log, extract, err);
-    if (extract)
+    }
+    if (extract) {
         log->unread = xstrdup(extract_unread(extract));
+        log->left_out = extract_left_out(extract);
+    }
     extract_free(extract);
     log->facts = json_pack("{s:f}", "elapsed", log->time_s);
     if (log->rows)
@@ -240,6 +246,7 @@ static void oldlog_fini(struct oldlog *log)
     json_decref(log->verdicts);
     free(log->stopped);
     free(log->unread);
+    free(log->left_out);
 }
 
 /* --- Writing ---------------------------------------------------------------------------------- */
@@ -378,6 +385,8 @@ static void oldlog_write_one(const struct oldlog *logs, size_t count, const stru
         oldlog_write_metrics(log, terminal, text);
     else
         oldlog_write_nothing(log, text);
+    if (log->left_out)
+        text_addf(text, "  %s\n", log->left_out);
     oldlog_write_missing(log, terminal, text);
     oldlog_write_guards(log, terminal, text);
     oldlog_write_gate(logs, count, log, terminal, text);

@@ -59,7 +59,8 @@ static char *otlp_trim(char *text)
     return text;
 }
 
-/* Adds the header in "key=value". Returns what is wrong with it; NULL: nothing. */
+/* Adds the header in "key=value". Returns a message if the entry is wrong, otherwise
+ * NULL. */
 static const char *otlp_add_header(struct otlp *otlp, char *entry)
 {
     static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

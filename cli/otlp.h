@@ -32,8 +32,8 @@ int otlp_write_last(const struct cli *cli, long long last, struct error *err);
 
 /* Sends a span for all that ended by these events. Returns -EHOSTUNREACH if the collector does not
  * take spans now, and -EPROTO if it answers otherwise, as with a wrong token or address. Other
- * errors are those of client.h. A collector that refuses these spans for good is told on standard
- * error, and is a success. */
+ * errors are those of client.h. If a collector refuses these spans for good, a line on standard
+ * error says so, and the call succeeds. */
 int otlp_send(struct otlp *otlp, const json_t *news, struct error *err);
 
 #endif

@@ -33,7 +33,7 @@ bool wait_write(const json_t *run, double now, struct text *text)
     const char *meaning = field_text(run, "job_waits_for"); /* an older daemon does not say it */
     long long job = field_integer(run, "job_id");
     bool was_requeued = (state == RUN_RUNNING || state == RUN_STOPPING) &&
-                        !isnan(field_number(run, "ended")); /* the run has not told its end */
+                        !isnan(field_number(run, "ended")); /* the run has not reported its end */
     char buffer[FORMAT_SIZE];
     size_t size = text->size;
     if (!isnan(absent_since)) {
@@ -155,15 +155,25 @@ long long members_in_state(const json_t *matrix, enum phase_state state)
     return field_integer(json_object_get(members_total(matrix), "states"), phase_state_name(state));
 }
 
-long long members_can(const json_t *matrix, const char *verb)
+long long members_can(const json_t *matrix, enum phase_command command)
 {
-    return field_integer(json_object_get(members_total(matrix), "can"), verb);
+    return field_integer(json_object_get(members_total(matrix), "can"),
+                         phase_command_name(command));
+}
+
+/* In a matrix without `best`, members have no value, and nothing was chosen. */
+const char *members_standing(const json_t *member)
+{
+    const char *standing = field_text(member, "standing");
+    if (!text_equal(standing, "left"))
+        return standing;
+    return isnan(field_number(member, "value")) ? "" : "stayed";
 }
 
 void members_case(const json_t *member, struct text *text)
 {
     json_t *params = json_object_get(member, "case"), *value;
-    const char *name, *standing = field_text(member, "standing"), *comma = "";
+    const char *name, *standing = members_standing(member), *comma = "";
     if (!members_has(member))
         return;
     json_object_foreach(params, name, value)

@@ -15,12 +15,12 @@ struct text;
  * not know it. Returns false if no reason is known. `run` may be null; `now` is seconds since 1970.
  */
 bool wait_write(const json_t *run, double now, struct text *text);
-/* The same for a phase, followed by the reason of the phase: that is why its run is not the first
- * one, and must not hide what the run waits for now. */
+/* The same for a phase. The reason of the phase comes after it: this reason says why there is a
+ * further run, and must not hide what the run waits for now. */
 bool wait_write_phase(const json_t *phase, double now, struct text *text);
 
-/* Adds "micro_batch 32 → 16, grad_accum 2 → 4 (remedy oom 1 of 2)", and where the next run
- * starts unless that is the newest checkpoint. Returns false if there was no remedy. */
+/* Adds "micro_batch 32 → 16, grad_accum 2 → 4 (remedy oom 1 of 2)". Also adds where the next
+ * run starts, unless it starts from the newest checkpoint. Returns false if there was no remedy. */
 bool remedy_add(const json_t *run, struct text *text);
 
 bool suspect_has(const json_t *phase);
@@ -47,13 +47,15 @@ bool members_has_run(const char *phase, const json_t *run);
  * `gpu_seconds`, ...). Returns the phase itself if it is not a matrix. */
 const json_t *members_total(const json_t *phase);
 
-/* Adds what tells a member from the others: "batch 8, lr 0.1 (best)". Adds nothing for a phase that
- * is not a member. */
+/* Adds the params of the matrix and the standing: "batch 8, lr 0.1 (best)". Adds nothing for a
+ * phase that is not a member. */
 void members_case(const json_t *member, struct text *text);
+/* How the member stands, in words for people: best, stayed, cut, out or nothing. */
+const char *members_standing(const json_t *member);
 
-/* How many members of the matrix are in this state, and how many take this verb now. */
+/* How many members of the matrix are in this state, and how many take this command now. */
 long long members_in_state(const json_t *matrix, enum phase_state state);
-long long members_can(const json_t *matrix, const char *verb);
+long long members_can(const json_t *matrix, enum phase_command command);
 /* Adds "rung 2 of 3: 150 succeeded, 40 out, 10 blocked". */
 void members_note(const json_t *matrix, struct text *text);
 

@@ -9,7 +9,6 @@
 #include "cli/verbs.h"
 #include "lib/amount.h"
 #include "lib/error.h"
-#include "lib/spec/spec.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -84,7 +83,7 @@ static void plan_add_start(struct table *table, const json_t *phase, time_t now)
     json_array_foreach(alternatives, i, start)
     {
         text_addf(&text, "%s%s ", i ? ", " : "", field_text(start, "gpu_type"));
-        (void)plan_add_when(&text, start, now); /* the colour is that of the first start */
+        (void)plan_add_when(&text, start, now); /* the first start gives the colour */
     }
     table_add_in(table, colour, text_string(text.size ? &text : &first));
     text_fini(&text);
@@ -113,6 +112,14 @@ static void plan_add_cell_expected(struct table *table, const json_t *phase)
     text_fini(&text);
 }
 
+/* Whether the phase may take more than its `time`: it goes on in further jobs, and no similar phase
+ * shows how many. */
+static bool plan_is_open(const json_t *phase)
+{
+    return field_is_true(phase, "has_checkpoint") && !field_is_true(phase, "is_matrix") &&
+           field_integer(phase, "similar") == 0;
+}
+
 static void plan_write_table(const struct cli *cli, const json_t *phases, struct text *text)
 {
     static const struct table_column columns[] = {
@@ -130,16 +137,19 @@ static void plan_write_table(const struct cli *cli, const json_t *phases, struct
     table_init(&table, columns, sizeof columns / sizeof *columns - (has_expected ? 0 : 1));
     json_array_foreach(phases, i, phase)
     {
-        const char *at_most = field_integer(phase, "similar") > 0 ? "~" : "<= ";
+        bool is_open = plan_is_open(phase);
+        const char *most = is_open ? "" : field_integer(phase, "similar") > 0 ? "~" : "<= ";
+        const char *unit = is_open ? " a job" : "";
         bool is_matrix = field_is_true(phase, "is_matrix");
         double usd = field_number(phase, "cost_usd");
         table_add(&table, field_text(phase, "phase"));
         plan_add_gpus(&table, phase);
         plan_add_place(&table, phase);
         plan_add_start(&table, phase, now);
-        table_addf(&table, "%s%s", is_matrix ? "" : at_most,
-                   format_duration(is_matrix ? NAN : field_number(phase, "seconds"), buffer));
-        table_addf(&table, "%s%s", isnan(usd) ? "" : at_most, format_cost(usd, buffer));
+        table_addf(&table, "%s%s%s", is_matrix ? "" : most,
+                   format_duration(is_matrix ? NAN : field_number(phase, "seconds"), buffer), unit);
+        table_addf(&table, "%s%s%s", isnan(usd) ? "" : most, format_cost(usd, buffer),
+                   isnan(usd) ? "" : unit);
         if (has_expected)
             plan_add_cell_expected(&table, phase);
     }
@@ -150,21 +160,76 @@ static void plan_write_table(const struct cli *cli, const json_t *phases, struct
 
 enum { PLAN_NAMES_MAX = 3 }; /* further phases are only counted */
 
-static bool plan_says(const json_t *phase, const char *said)
+/* What a line about phases says. Phases share a line if they have the same message of one kind. */
+enum plan_line {
+    PLAN_MISSING,
+    PLAN_REFUSED,     /* Slurm refuses the job */
+    PLAN_NO_START,    /* Slurm knows no start of the job */
+    PLAN_ALTERNATIVE, /* Slurm refuses one of the alternative GPUs, and takes others */
+    PLAN_DANGER,
+};
+
+static const struct {
+    enum colour colour;
+    const char *word;
+} plan_lines[] = {
+    [PLAN_MISSING] = {COLOUR_RED, "error:"},
+    [PLAN_REFUSED] = {COLOUR_RED, "error: Slurm refuses"},
+    [PLAN_NO_START] = {COLOUR_YELLOW, "no start is known:"},
+    [PLAN_ALTERNATIVE] = {COLOUR_YELLOW, "warning:"},
+    [PLAN_DANGER] = {COLOUR_YELLOW, "warning:"},
+};
+
+/* NULL: Slurm does not refuse this alternative. The caller frees the text. */
+static char *plan_refusal(const json_t *start)
 {
-    return field_has_text(json_object_get(phase, "dangers"), said) ||
-           text_equal(field_text(phase, "missing"), said) ||
-           text_equal(field_text(phase, "start_message"), said);
+    if (!field_is_true(start, "refused"))
+        return NULL;
+    return text_format("Slurm refuses %s: %s", field_text(start, "gpu_type"),
+                       field_text(start, "start_message"));
+}
+
+static bool plan_has_refusal(const json_t *phase, const char *said)
+{
+    const json_t *start;
+    size_t i;
+    bool has_one = false;
+    json_array_foreach(json_object_get(phase, "alternatives"), i, start)
+    {
+        char *refusal = plan_refusal(start);
+        has_one = has_one || (refusal && text_equal(refusal, said));
+        free(refusal);
+    }
+    return has_one;
+}
+
+static bool plan_says(const json_t *phase, enum plan_line line, const char *said)
+{
+    bool is_refused = field_is_true(phase, "refused");
+    switch (line) {
+    case PLAN_MISSING:
+        return text_equal(field_text(phase, "missing"), said);
+    case PLAN_REFUSED:
+    case PLAN_NO_START:
+        return is_refused == (line == PLAN_REFUSED) &&
+               text_equal(field_text(phase, "start_message"), said);
+    case PLAN_ALTERNATIVE:
+        return !is_refused && plan_has_refusal(phase, said);
+    case PLAN_DANGER:
+        return field_has_text(json_object_get(phase, "dangers"), said);
+    }
+    return false;
 }
 
 /* Adds the phases that have the same message: "train, convert and 3 more". */
-static void plan_add_names(const json_t *phases, size_t index, const char *said, struct text *text)
+static void plan_add_names(const json_t *phases, size_t index, enum plan_line line,
+                           const char *said, struct text *text)
 {
     size_t count = 1;
     text_add(text, field_text(json_array_get(phases, index), "phase"));
     for (size_t i = index + 1; i < json_array_size(phases); i++) {
         const json_t *phase = json_array_get(phases, i);
-        if (plan_says(phase, said) && count++ < PLAN_NAMES_MAX)
+        if (plan_says(phase, line, said) && count++ < PLAN_NAMES_MAX)
             text_addf(text, ", %s", field_text(phase, "phase"));
     }
     if (count > PLAN_NAMES_MAX)
@@ -173,17 +238,16 @@ static void plan_add_names(const json_t *phases, size_t index, const char *said,
 
 /* Adds one line for all phases with this message, when `index` is the first of them. */
 static void plan_write_line(const struct cli *cli, const json_t *phases, size_t index,
-                            enum colour colour, const char *word, const char *said,
-                            struct text *text)
+                            enum plan_line line, const char *said, struct text *text)
 {
     for (size_t i = 0; i < index; i++)
-        if (plan_says(json_array_get(phases, i), said))
+        if (plan_says(json_array_get(phases, i), line, said))
             return;
     if (!*said)
         return;
-    terminal_colour(&cli->out, text, colour, word);
+    terminal_colour(&cli->out, text, plan_lines[line].colour, plan_lines[line].word);
     text_add(text, " ");
-    plan_add_names(phases, index, said, text);
+    plan_add_names(phases, index, line, said, text);
     text_add(text, ": ");
     terminal_add_cut(&cli->out, text, said, 1000);
     text_add(text, "\n");
@@ -197,11 +261,9 @@ static void plan_write_refused(const struct cli *cli, const json_t *phases, size
     size_t i;
     json_array_foreach(json_object_get(phase, "alternatives"), i, start)
     {
-        if (!field_is_true(start, "refused") || field_is_true(phase, "refused"))
-            continue;
-        char *said = text_format("Slurm refuses %s: %s", field_text(start, "gpu_type"),
-                                 field_text(start, "start_message"));
-        plan_write_line(cli, phases, index, COLOUR_YELLOW, "warning:", said, text);
+        char *said = field_is_true(phase, "refused") ? NULL : plan_refusal(start);
+        if (said)
+            plan_write_line(cli, phases, index, PLAN_ALTERNATIVE, said, text);
         free(said);
     }
 }
@@ -214,13 +276,11 @@ static void plan_write_dangers(const struct cli *cli, const json_t *plan, struct
     {
         const char *message = field_text(phase, "start_message");
         bool is_refused = field_is_true(phase, "refused");
-        plan_write_line(cli, phases, i, COLOUR_RED, "error:", field_text(phase, "missing"), text);
-        plan_write_line(cli, phases, i, is_refused ? COLOUR_RED : COLOUR_YELLOW,
-                        is_refused ? "error: Slurm refuses" : "no start is known:", message, text);
+        plan_write_line(cli, phases, i, PLAN_MISSING, field_text(phase, "missing"), text);
+        plan_write_line(cli, phases, i, is_refused ? PLAN_REFUSED : PLAN_NO_START, message, text);
         plan_write_refused(cli, phases, i, text);
         json_array_foreach(json_object_get(phase, "dangers"), j, danger) if (json_is_string(danger))
-            plan_write_line(cli, phases, i, COLOUR_YELLOW, "warning:", json_string_value(danger),
-                            text);
+            plan_write_line(cli, phases, i, PLAN_DANGER, json_string_value(danger), text);
     }
     json_array_foreach(json_object_get(plan, "dangers"), i, danger)
     {
@@ -240,7 +300,7 @@ static void plan_write_sum_expected(const json_t *expect, struct text *text)
     text_fini(&expected);
 }
 
-/* Slurm does not know that a phase waits for another one. */
+/* Slurm does not know that a phase waits for another phase. */
 static void plan_write_note(const json_t *plan, struct text *text)
 {
     const json_t *phase;
@@ -270,22 +330,34 @@ static void plan_write_containers(const json_t *plan, struct text *text)
     }
 }
 
-/* Adds "at most 2h00m, without the queue, 16h00m of GPU time, $98.00". */
+/* Adds "at most 2h00m, without the queue, 16h00m of GPU time, $98.00", or that the sum is unknown.
+ * A phase can take longer than the mean of similar phases. */
 static void plan_write_sum(const json_t *plan, struct text *text)
 {
     const json_t *phase;
-    size_t i, guessed = 0;
+    size_t i, guessed = 0, measured = 0, open = 0;
     char buffer[FORMAT_SIZE];
     double usd = field_number(plan, "cost_usd");
-    json_array_foreach(json_object_get(plan, "phases"), i, phase) guessed +=
-        !field_is_true(phase, "is_matrix") && field_integer(phase, "similar") == 0;
-    text_addf(text, "%s %s, without the queue", guessed ? "at most" : "about",
-              format_duration(field_number(plan, "seconds"), buffer));
-    text_addf(text, ", %s of GPU time", format_duration(field_number(plan, "gpu_seconds"), buffer));
-    if (!isnan(usd))
-        text_addf(text, ", %s", format_cost(usd, buffer));
+    json_array_foreach(json_object_get(plan, "phases"), i, phase)
+    {
+        open += plan_is_open(phase);
+        measured += field_integer(phase, "similar") > 0;
+        guessed += !field_is_true(phase, "is_matrix") && !plan_is_open(phase) &&
+                   field_integer(phase, "similar") == 0;
+    }
+    if (open) {
+        text_add(text, "the sum is unknown: phases with a checkpoint may need several jobs");
+    } else {
+        text_addf(text, "%s %s, without the queue", measured ? "about" : "at most",
+                  format_duration(field_number(plan, "seconds"), buffer));
+        text_addf(text, ", %s of GPU time",
+                  format_duration(field_number(plan, "gpu_seconds"), buffer));
+        if (!isnan(usd))
+            text_addf(text, ", %s", format_cost(usd, buffer));
+    }
     plan_write_sum_expected(json_object_get(plan, "expect"), text);
     text_add(text, guessed ? "; <= means `time`, because no similar phase has succeeded yet\n"
+                   : open  ? "\n"
                            : ", like similar phases\n");
 }
 

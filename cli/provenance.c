@@ -19,9 +19,10 @@
 enum {
     PROVENANCE_ASK_S = 20,    /* for an answer of git */
     PROVENANCE_COPY_S = 600,  /* for a copy of the code */
-    PROVENANCE_LEFT_S = 3600, /* nobody works on a copy that is not whole after this time */
+    PROVENANCE_LEFT_S = 3600, /* after this time, a copy that is not whole is abandoned */
     PROVENANCE_LIST_MAX = 256 << 10,
     PROVENANCE_DIFF_MAX = 1 << 20, /* a longer diff is left out; the commit is kept */
+    PROVENANCE_NEW_MAX = 64 << 20, /* more bytes of new files have no sum */
 };
 
 /* Lists the packages of an environment. pip would take a second. */
@@ -29,7 +30,7 @@ static const char provenance_packages[] =
     "from importlib.metadata import distributions as d\n"
     "print('\\n'.join(sorted({f\"{x.metadata['Name']}=={x.version}\" for x in d()})))\n";
 
-/* Returns what a program prints, the caller's. NULL: `err` says why there is nothing. */
+/* Returns the output of a program. The caller frees it. NULL: `err` says why there is no output. */
 static char *provenance_ask(const char *const *words, struct error *err)
 {
     struct command_result result;
@@ -40,8 +41,8 @@ static char *provenance_ask(const char *const *words, struct error *err)
     return text;
 }
 
-/* Returns the lines that a program prints, as far as they go into PROVENANCE_LIST_MAX bytes; the
- * caller's. NULL: the program has failed. */
+/* Returns the lines that a program prints: as many as fit into PROVENANCE_LIST_MAX bytes. The
+ * caller frees them. NULL: the program has failed. */
 static char *provenance_list(const char *const *words)
 {
     char *lines = provenance_ask(words, NULL);
@@ -53,7 +54,7 @@ static char *provenance_list(const char *const *words)
     return lines;
 }
 
-/* Returns the only line that a program prints; the caller's. */
+/* Returns the only line that a program prints. The caller frees it. */
 static char *provenance_line(const char *const *words)
 {
     char *line = provenance_ask(words, NULL);
@@ -68,6 +69,28 @@ static bool provenance_take(json_t *provenance, const char *name, char *text)
     json_t *json = text ? json_string(text) : NULL;
     free(text);
     return json && json_object_set_new(provenance, name, json) == 0;
+}
+
+/* Adds the sum of the new files: their names, modes and contents. There is no sum if the files are
+ * too large together, or if a file cannot be read. */
+static void provenance_add_sum(json_t *provenance)
+{
+    static const char script[] =
+        "cd \"$1\" && LC_ALL=C git ls-files --others --exclude-standard -z |"
+        " LC_ALL=C tar --create --format=gnu --null --mtime=@0 --files-from=- --file=- |"
+        " { head -c \"$2\" && [ \"$(head -c 1 | wc -c)\" = 0 ]; } | sha256sum";
+    char *size = text_format("%d", PROVENANCE_NEW_MAX);
+    const char *const words[] = {"bash",
+                                 "-o",
+                                 "pipefail",
+                                 "-c",
+                                 script,
+                                 "bash",
+                                 json_string_value(json_object_get(provenance, "root")),
+                                 size,
+                                 NULL};
+    (void)provenance_take(provenance, "untracked_sum", provenance_line(words));
+    free(size);
 }
 
 static void provenance_add_changes(json_t *provenance)
@@ -88,6 +111,8 @@ static void provenance_add_changes(json_t *provenance)
         (void)provenance_take(provenance, "diff_note", xstrdup("not UTF-8 text"));
     free(text);
     (void)provenance_take(provenance, "untracked", provenance_list(untracked));
+    if (json_string_length(json_object_get(provenance, "untracked")) > 0)
+        provenance_add_sum(provenance);
 }
 
 static void provenance_add_packages(json_t *provenance)
@@ -143,9 +168,9 @@ json_t *provenance_capture(void)
 
 /* Copies tracked and new files. It skips a file that is not there: its deletion is not committed
  * yet, or git has not checked it out. A file that cannot be read is an error. Only the warnings of
- * tar tell a missing file from a file that cannot be read. A folder that git cannot open is an
- * error, too, and git only warns of the folder. Other warnings of git leave no file out. For code
- * that came from another machine, the other machine has listed the files. */
+ * tar show whether a file is missing or cannot be read. A folder that git cannot open is an error,
+ * too, and git only warns of the folder. Other warnings of git leave no file out. For code that
+ * came from another machine, the other machine has listed the files. */
 static int provenance_copy(const char *root, const char *folder, struct error *err)
 {
     static const char script[] =
@@ -175,7 +200,7 @@ static int provenance_copy(const char *root, const char *folder, struct error *e
 #define PROVENANCE_GONE ".gone"
 
 /* Removes a copy that a killed submission has left. The copy gets another name first: if its
- * submission was only stopped and goes on now, it cannot take half a copy for a whole one. */
+ * submission was only suspended and goes on now, it cannot use half a copy. */
 static void provenance_clean_one(const char *snapshots, const char *name)
 {
     struct stat info;

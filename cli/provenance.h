@@ -1,6 +1,6 @@
 /* Which code a submission runs: the git commit of the current folder, the changes since that
- * commit, and a copy of the code if the workflow asks for one. Without git or a repository there is
- * nothing to tell. */
+ * commit, and a copy of the code if the workflow asks for one. Without git or a repository, nothing
+ * is captured. */
 #ifndef PHASED_CLI_PROVENANCE_H
 #define PHASED_CLI_PROVENANCE_H
 
@@ -15,8 +15,9 @@ struct error;
 #define PROVENANCE_FOLDER "PHASED_CODE"
 
 /* Returns a new object of texts: "root", "commit", "branch", "diff" (against the commit; absent
- * when it is too long or not text), "diff_note", "untracked" (one name a line) and "packages" of
- * the active Python environment (one name==version a line). */
+ * when it is too long or not text), "diff_note", "untracked" (one name a line; these files are
+ * new), "untracked_sum" (of the new files; absent if it is not known) and "packages" of the active
+ * Python environment (one name==version a line). */
 json_t *provenance_capture(void);
 
 /* Returns the same without "packages", always of the current folder. */
@@ -24,8 +25,7 @@ json_t *provenance_capture_code(void);
 
 /* Copies the repository of `provenance`, with its changes and without ignored files, to a new
  * folder `key` in the home. `ret_workdir` is the folder `workdir` of the repository within the
- * copy; the caller's to free(). Removes what earlier submissions left that were killed while they
- * copied. */
+ * copy; the caller frees it. Also removes the parts of copies that killed submissions have left. */
 int provenance_snapshot(const struct cli *cli, const json_t *provenance, const char *workdir,
                         const char *key, char **ret_workdir, struct error *err);
 

@@ -1,6 +1,6 @@
 /* phasectl rehearse: queues a rehearsal (lib/spec/rehearsal.h), watches it, and compares its
- * results with the file. The daemon tells the results. The expectations are read from the file
- * here, as for the real run. */
+ * results with the file. The results come from the daemon. The expectations come from the file,
+ * which is read here as for the real run. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -66,7 +66,7 @@ static void rehearse_line(struct rehearse *report, const char *what, bool is_bad
 /* --- Metrics ---------------------------------------------------------------------------------- */
 
 /* Returns the metrics that the checks and the matrix of the phase need, and that are not in
- * `series`. The text is the caller's. */
+ * `series`. The caller frees the text. */
 static int rehearse_missing(const struct rehearse *report, const struct rehearse_phase *phase,
                             const json_t *series, char **ret_missing, struct error *err)
 {
@@ -115,7 +115,7 @@ static int rehearse_metrics(struct rehearse *report, const struct rehearse_phase
 
 /* --- Checkpoints ------------------------------------------------------------------------------ */
 
-/* The first step that has a metric; NaN if the run told no step. */
+/* The first step that has a metric; NaN if the run reported no step. */
 static int rehearse_first_step(struct rehearse *report, const json_t *run, double *ret_step,
                                struct error *err)
 {
@@ -130,7 +130,7 @@ static int rehearse_first_step(struct rehearse *report, const json_t *run, doubl
 }
 
 /* Says why a run that resumed from step `from` did not go on. Returns NULL if it did, and reached
- * step `last`. The text is the caller's. */
+ * step `last`. The caller frees the text. */
 static char *rehearse_stuck(const struct rehearse_phase *phase, double from, double first,
                             double last)
 {
@@ -213,7 +213,7 @@ static int rehearse_gate(struct rehearse *report, const struct rehearse_phase *p
     if (status < 0)
         return status;
     if (json_array_size(json_object_get(reply, "checks"))) {
-        text_add(&report->text, "  gate       too few steps for a decision; so far:\n");
+        text_add(&report->text, "  gate       only warns in a rehearsal; by these steps:\n");
         view_gate(&report->cli->out, reply, 4, &report->text);
         (void)json_object_set(report->phase, "gate", reply); /* fails only without memory */
     }
@@ -223,8 +223,8 @@ static int rehearse_gate(struct rehearse *report, const struct rehearse_phase *p
 
 /* --- Cost ------------------------------------------------------------------------------------- */
 
-/* Seconds of a step, as a node measured them. If no node did, the whole time of the run by its
- * steps, which includes its start. */
+/* Seconds of a step, as a node measured them. Without a measurement: the time of the whole run,
+ * with its start, divided by its steps. */
 static double rehearse_step_seconds(struct rehearse *report, const struct rehearse_phase *phase)
 {
     json_t *reply = NULL;
@@ -358,7 +358,7 @@ static void rehearse_conclude(struct rehearse *report)
         text_add(&report->text, "all metrics and checkpoints came\n");
 }
 
-/* The sums are those of the real run. They leave out phases for which they are not known. */
+/* The sums are for the real run. They leave out phases with unknown amounts. */
 static void rehearse_print_json(const struct rehearse *report, const struct address *workflow)
 {
     json_t *json =

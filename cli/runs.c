@@ -10,7 +10,7 @@
 #include "lib/text.h"
 
 #include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
 #include <time.h>
 
 /* Returns the runs of a phase, or all runs if `phase` is empty, as a new array. */
@@ -40,7 +40,10 @@ static int runs_one(struct cli *cli, const struct address *address, const void *
                      : client_get(cli, &json, &err, "/v1/runs");
     if (status < 0)
         return cli_fail(&err);
-    json_t *runs = runs_select(json_object_get(json, "runs"), address->phase);
+    json_t *all = json_object_get(json, "runs"), *runs = runs_select(all, address->phase);
+    if (json_is_true(json_object_get(json, "more")))
+        (void)fprintf(stderr, "phasectl: only the newest %zu runs were looked at\n",
+                      json_array_size(all));
     json_decref(json);
     if (!cli->as_json && json_array_size(runs) == 0)
         text_add(&text, "no runs yet\n");

@@ -17,25 +17,35 @@
 #include <unistd.h>
 
 enum {
-    SANDBOX_STOPPED = 3, /* what the script exits with if a part does not run */
+    SANDBOX_STOPPED = 3, /* exit code of the script if a part does not run */
     SANDBOX_STATUS_S = 10,
-    SANDBOX_NODES = 4, /* how many pretend nodes there are if nobody says */
+    SANDBOX_NODES = 4,       /* the number of pretend nodes without --nodes */
+    SANDBOX_NODES_MAX = 512, /* the limit of the script */
     SANDBOX_KIND_MAX = 64,
 };
 
-/* Whether the home has a sandbox, and all parts of the sandbox run. */
-static bool sandbox_is_running(const struct cli *cli)
+/* Asks whether the home has a sandbox, and all parts of the sandbox run. If the script does not
+ * answer, the sandbox does not count as running. */
+static int sandbox_ask(const struct cli *cli, bool *ret_is_running, struct error *err)
 {
+    *ret_is_running = false;
     if (access(cli->home.slurm_conf, R_OK) < 0)
-        return false;
+        return 0;
     char *script = place_helper("sandbox");
     const char *const words[] = {script, "status", cli->home.sandbox, NULL};
     struct command_result result;
-    bool is_running = command_ask(words, SANDBOX_STATUS_S, &result, NULL) == 0;
-    if (is_running)
-        command_fini(&result);
+    int status = command_run(words, NULL, SANDBOX_STATUS_S, &result, NULL);
     free(script);
-    return is_running;
+    if (status < 0)
+        return 0;
+    *ret_is_running = result.exit_code == CLI_OK;
+    if (result.exit_code == CLI_FAILED) { /* the script cannot know */
+        char *complaint = command_complaint(&result);
+        status = error_set(err, -EIO, "%s", complaint);
+        free(complaint);
+    }
+    command_fini(&result);
+    return status;
 }
 
 /* Replaces this program; returns only when that fails. `nodes` is the number of pretend nodes; 0:
@@ -72,10 +82,13 @@ static bool sandbox_pretends(const struct cli *cli)
     return !is_real;
 }
 
-/* Returns what the script's `status` exits with. */
+/* Returns the exit code of `status` of the script. */
 static int sandbox_print_json(const struct cli *cli)
 {
-    bool is_running = sandbox_is_running(cli);
+    struct error err;
+    bool is_running;
+    if (sandbox_ask(cli, &is_running, &err) < 0)
+        return cli_fail(&err);
     json_t *json = json_pack("{s:b, s:b, s:s}", "running", is_running, "pretend",
                              sandbox_pretends(cli), "slurm_conf", cli->home.slurm_conf);
     client_print_json(json);
@@ -91,7 +104,7 @@ int sandbox_verb(struct cli *cli, char **words)
         {"pretend", 0, NULL, "with start: pretend nodes, even if this machine has GPUs",
          .flag = &pretend},
         {"nodes", 0, "N", "with start: how many pretend nodes (4), of 8 H100 each",
-         .number = &nodes, .least = 1},
+         .number = &nodes, .least = 1, .most = SANDBOX_NODES_MAX},
         {"json", 0, NULL, "with status: print whether it runs, and its configuration",
          .flag = &cli->as_json},
         {0},
@@ -110,5 +123,12 @@ int sandbox_verb(struct cli *cli, char **words)
         return cli_usage(cli, "--json is only for status");
     if (cli->as_json)
         return sandbox_print_json(cli);
+    if (nodes && !pretend && !sandbox_pretends(cli)) {
+        struct error err;
+        (void)error_set(&err, -EEXIST,
+                        "jobs may wait for the real GPUs of %s: --nodes needs --pretend there",
+                        cli->home.sandbox);
+        return cli_fail(&err);
+    }
     return sandbox_run(cli, action, nodes || !pretend ? nodes : SANDBOX_NODES);
 }

@@ -32,7 +32,8 @@ static void splitter_option(struct splitter *splitter, const char *word)
     splitter->words->items[splitter->words->options.count++] = word;
 }
 
-/* Returns the verb's own rule for the word. `ret_is_whole`: its value is not in the same word. */
+/* Returns the verb's own rule for the word. `ret_is_whole`: the word is the whole option name,
+ * without a value. */
 static const struct option_rule *splitter_rule(const struct splitter *splitter, const char *word,
                                                bool *ret_is_whole)
 {
@@ -80,8 +81,8 @@ static const struct sbatch_option *sbatch_option_of(const char *word, bool *ret_
     return option;
 }
 
-/* Takes the option at `*at` with its value, and leaves `*at` at the last word of the option. A word
- * that nobody knows goes to option_read(), which says so. */
+/* Takes the option at `*at` with its value, and leaves `*at` at the last word of the option. An
+ * unknown word goes to option_read(), which reports it. */
 static void splitter_take_option(struct splitter *splitter, char ***at)
 {
     bool is_whole, wants_value;
@@ -97,7 +98,8 @@ static void splitter_take_option(struct splitter *splitter, char ***at)
         splitter_option(splitter, *++*at);
 }
 
-/* Whether a file can be read and is a script, or also: has what makes it one to submit. */
+/* Whether a file can be read and is a script. `ret_is_known`: it has #SBATCH lines, or it is not a
+ * script and has phases. */
 static bool is_script(const char *file, bool *ret_is_known)
 {
     char *data;

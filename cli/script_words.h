@@ -3,8 +3,7 @@
  *
  * An option of the verb keeps its meaning, also directly after the script. After the first argument
  * of a script, an option of the verb is an error, because the script may have the same option.
- * After
- * `--` all words are arguments. */
+ * After `--`, all words are arguments. */
 #ifndef PHASED_CLI_SCRIPT_WORDS_H
 #define PHASED_CLI_SCRIPT_WORDS_H
 

@@ -130,7 +130,7 @@ json_t *source_words_set(const struct cli *cli, const struct source_words *words
     return object;
 }
 
-/* The line of `run:`; 0: the script does not stand below it line by line. */
+/* The line of `run:`. 0: the script is not below `run:` line by line. */
 static unsigned source_run_line(const char *text)
 {
     const char *run = strstr(text, "\n    run: |2\n");

@@ -16,7 +16,7 @@ struct cli;
 struct error;
 
 /* Print the problems of a workflow file, one line each, to standard error. The daemon or phasectl
- * has found them. `problems` is an array of the API, or NULL. A problem without a file is one of
+ * has found them. `problems` is an array of the API, or NULL. A problem without a file is about
  * `file`. A warning may also be a string. */
 void problems_print(const char *file, const json_t *problems);
 void problems_print_all(const struct spec_problems *problems);
@@ -72,9 +72,9 @@ void source_place(const struct source *source, struct spec_problems *problems);
 struct spec_probe probe_begin(void);
 void probe_end(struct spec_probe *probe);
 
-/* Prints what only this machine can check; the daemon checks the rest. Returns false for an error,
- * true for warnings. Sets `ret_json` to the resolved workflow, the caller's to json_decref(), or to
- * NULL if anything is wrong with it. */
+/* Prints the problems that only this machine can find; the daemon finds the others. Returns false
+ * after an error, true if there are only warnings. Sets `ret_json` to the resolved workflow, the
+ * caller's to json_decref(), or to NULL if anything is wrong with it. */
 bool probe_print(const struct source *source, const struct spec_overrides *overrides,
                  json_t **ret_json);
 

@@ -98,7 +98,7 @@ static json_t *spans_event(const json_t *event)
     return result;
 }
 
-/* Whether the event is told by the span of its run, and not by the span of its phase. */
+/* Whether the event belongs to the span of its run, and not to the span of its phase. */
 static bool spans_is_of_run(const json_t *event)
 {
     int type = field_event_type(event);
@@ -158,7 +158,7 @@ static json_t *spans_begin(const struct spans_source *source, const struct spans
                      "startTimeUnixNano", started, "endTimeUnixNano", ended);
 }
 
-/* Takes `attributes`. The message is of failures only. */
+/* Takes `attributes`. Only a failure has a message. */
 static void spans_finish(json_t *span, json_t *attributes, enum spans_status status,
                          const char *message)
 {

@@ -108,7 +108,7 @@ static void status_write_projection(const struct terminal *terminal, const json_
         if (isnan(amounts[i]) ||
             (i == AMOUNT_GPU_HOURS && !isnan(amounts[AMOUNT_USD]) && isnan(budget)))
             continue;
-        status_add_amount(&spent, amount_format_counted(i, amounts[i], buffer));
+        status_add_amount(&spent, amount_format_counted(i, amounts[i], budget, buffer));
         if (!isnan(budget))
             status_add_amount(&of, amount_format(i, budget, buffer));
         is_too_much |= amounts[i] > budget; /* false for NaN */
@@ -228,8 +228,10 @@ static void status_write_phase(struct cli *cli, const struct address *address, c
 
 static void status_write_run(struct cli *cli, const json_t *run, struct text *text)
 {
-    static const char *const rows[] = {
-        "outcome", "cause", "message", "job_state", "job_reason", "resume", "run_dir",
+    static const char *const rows[][2] = {
+        {"outcome", "outcome"},     {"cause", "cause"},           {"message", "message"},
+        {"job_state", "job state"}, {"job_reason", "job reason"}, {"resume", "resumes from"},
+        {"run_dir", "folder"},
     };
     double now = (double)time(NULL), exit_code = field_number(run, "exit_code");
     char buffer[FORMAT_SIZE];
@@ -240,7 +242,7 @@ static void status_write_run(struct cli *cli, const json_t *run, struct text *te
     text_add(text, "\n");
     table_init(&table, table_names, TABLE_NAMES_COLUMNS);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        table_add_named(&table, rows[i], field_text(run, rows[i]));
+        table_add_named(&table, rows[i][1], field_text(run, rows[i][0]));
     status_add_wait(&table, run);
     view_add_named(&table, "by GPU", run, view_hardware);
     if (!isnan(exit_code) && field_run_state(run) == RUN_ENDED)

@@ -11,10 +11,12 @@
 #include "cli/verbs.h"
 #include "cli/watch.h"
 #include "lib/address.h"
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/limits.h"
 #include "lib/mac.h"
 #include "lib/memory.h"
+#include "lib/spec/queue_limits.h"
 #include "lib/text.h"
 #include "lib/units.h"
 
@@ -26,7 +28,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SUBMIT_TRIES = 5, SUBMIT_WAIT_MS = 300 }; /* 4.5 s together; a daemon restarts in 1 s */
+enum {
+    SUBMIT_TRIES = 5,          /* the waits between the tries are 4.5 s together */
+    SUBMIT_WAIT_MS = 300,      /* and twice as much after each try; a daemon restarts in 1 s */
+    SUBMIT_SILENT_MS = 180000, /* for a daemon that takes the connection and does not answer */
+};
 
 /* The options of a submission. */
 struct submit_options {
@@ -75,13 +81,40 @@ static mode_t submit_umask(void)
     return mask;
 }
 
-/* Sends the submission until an answer comes. By the key the daemon recognises a repetition.
+/* Waits for a daemon that does not answer. Nothing is sent meanwhile, so a person who interrupts
+ * knows that nothing is queued. Returns -ETIMEDOUT if the daemon stays silent, and -ECONNREFUSED if
+ * no daemon runs. Other failures are left to the request. */
+static int submit_await(struct cli *cli, struct error *err)
+{
+    json_t *ping;
+    bool is_told = false;
+    int64_t deadline_ms = clock_steady_ms() + SUBMIT_SILENT_MS;
+    while (clock_steady_ms() < deadline_ms) {
+        int status = client_ping(cli, &ping, err);
+        if (status == 0)
+            json_decref(ping);
+        if (status != -ETIMEDOUT)
+            return status == -ECONNREFUSED ? status : 0;
+        if (!is_told)
+            (void)fprintf(stderr,
+                          "phasectl: %s; waiting for it at most 3 minutes (nothing is submitted "
+                          "before the daemon answers, so you may interrupt)\n",
+                          err->message);
+        is_told = true;
+    }
+    return error_prefix(err, "nothing was submitted");
+}
+
+/* Sends the submission until an answer comes. The daemon recognises a repetition by the key.
  * `ret_may_be_queued`: no answer came, and a daemon may have taken the submission. */
 static int submit_send(struct cli *cli, const json_t *body, json_t **ret_reply,
                        json_t **ret_problems, bool *ret_may_be_queued, struct error *err)
 {
     unsigned wait_ms = SUBMIT_WAIT_MS;
     *ret_may_be_queued = false;
+    int awaited = submit_await(cli, err);
+    if (awaited < 0)
+        return awaited;
     for (int try = 1;; try++) {
         int status = client_post(cli, "/v1/workflows", body, ret_reply, ret_problems, err);
         if (!client_may_retry(status)) {
@@ -110,7 +143,7 @@ static int submit_queue(json_t *body, const struct submit_options *options, stru
     return units_parse_window(options->window, &from, &to, err);
 }
 
-/* The request without its workflows. NULL: `err` says what of this shell cannot be sent. */
+/* The request without its workflows. NULL: `err` says which value of this shell cannot be sent. */
 static json_t *submit_body(const struct submit_options *options, struct error *err)
 {
     char host[HOST_NAME_MAX + 1] = "";
@@ -248,7 +281,7 @@ static int submit_files(struct cli *cli, const struct option_arguments *files,
         exit_code = cli_fail(&err);
         if (may_be_queued)
             (void)fprintf(
-                stderr, "phasectl: the submission may be queued all the same; look with 'phasectl "
+                stderr, "phasectl: the submission may be queued nevertheless; look with 'phasectl "
                         "status' before you submit again\n");
         goto out;
     }
@@ -296,7 +329,7 @@ int submit_verb(struct cli *cli, char **words)
         {"window", 0, "HH:MM-HH:MM", "submit jobs only at this time of day",
          .text = &options.window},
         {"priority", 0, "N", "if limits.yaml lets jobs wait, higher numbers go first (0)",
-         .integer = &options.priority, .least = INT_MIN, .most = INT_MAX},
+         .integer = &options.priority, .least = -QUEUE_PRIORITY_MAX, .most = QUEUE_PRIORITY_MAX},
         {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {0},
     };

@@ -7,9 +7,9 @@ struct cli;
 struct option_arguments;
 struct source_words;
 
-/* Queues a rehearsal of `steps` steps (lib/spec/rehearsal.h) as `submit` queues a workflow, and
- * prints errors; the number of the workflow only without --json. Returns the exit code.
- * On CLI_OK, `ret_address` is the workflow. */
+/* Queues a rehearsal of `steps` steps (lib/spec/rehearsal.h) as `submit` queues a workflow. Prints
+ * errors. Prints the number of the workflow, unless --json is given. Returns the exit code. On
+ * CLI_OK, `ret_address` is the workflow. */
 int submit_rehearsal(struct cli *cli, const struct option_arguments *file,
                      const struct source_words *given, unsigned steps, struct address *ret_address);
 

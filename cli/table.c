@@ -33,8 +33,8 @@ struct layout {
     size_t columns, indent, gap;
     size_t widths[TABLE_COLUMNS_MAX + 1]; /* 0: the column is left out */
     size_t measured[TABLE_COLUMNS_MAX];   /* the widths of whole columns */
-    size_t rest;                          /* the column that gets the rest of the line; without
-                                             one, the number past the last column, of width 0 */
+    size_t rest;                          /* the column that gets the rest of the line; or, if
+                                             no column does, the number past the last column */
     bool folds;                           /* the rest continues on further lines */
     bool is_below;                        /* the rest stands below the row; its width is 0 */
 };
@@ -160,8 +160,8 @@ static size_t layout_excess(const struct layout *layout)
     return used > layout->columns ? used - layout->columns : 0;
 }
 
-/* Makes the columns of this kind narrower that are wider than `beyond` when they are whole: always
- * the widest one, until the line fits or all have the least width. */
+/* Makes columns of this kind narrower, if their whole width is above `beyond`: always the widest
+ * column, until the line fits or all have the least width. */
 static void layout_give_beyond(struct layout *layout, enum table_fit fit, size_t beyond,
                                size_t least)
 {
@@ -213,7 +213,7 @@ static bool layout_put_beside(struct layout *layout)
     if (layout_excess(layout))
         return false;
     *rest = whole;
-    *rest -= layout_excess(layout); /* at least what it had a moment ago */
+    *rest -= layout_excess(layout); /* at least its width before */
     return true;
 }
 

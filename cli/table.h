@@ -12,10 +12,11 @@
  * columns are left out, the last first: first TABLE_SPARE, then the rest, then TABLE_USEFUL. Names
  * of up to 24 letters are whole while the rest is there. Longer names are cut to that before any
  * column is left out, and further before the rest is left out. Names are cut before TABLE_USEFUL is
- * left out, down to a width that still tells most names apart, and further only if no other column
+ * left out, down to a width at which most names still differ, and further only if no other column
  * can give any more.
  *
- * libsmartcols 2.38 cuts names first, marks no cut and breaks lines within words. */
+ * libsmartcols 2.38 is not used: it cuts names first, does not mark a cut and breaks lines within
+ * words. */
 #ifndef PHASED_CLI_TABLE_H
 #define PHASED_CLI_TABLE_H
 

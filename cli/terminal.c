@@ -135,7 +135,7 @@ void terminal_add_line(struct text *text, const char *before, struct text *line)
     text_fini(line);
 }
 
-/* What stands for what was cut; shorter than `columns`, unless that is 0. */
+/* The sign for a cut. It is shorter than `columns`, unless `columns` is 0. */
 static const char *terminal_ellipsis(const struct terminal *terminal, size_t columns)
 {
     if (columns == 0)
@@ -191,4 +191,30 @@ size_t terminal_fold(const char *string, size_t columns)
             return (size_t)(at - string);
     }
     return (size_t)(end - string);
+}
+
+void terminal_add_folded(const struct terminal *terminal, struct text *text, const char *before,
+                         struct text *line)
+{
+    size_t width = (size_t)terminal_width(terminal), used = terminal_columns(before);
+    size_t indent = strspn(before, " ") + 2;
+    struct text plain = {0};
+    terminal_add_plain(&plain, text_string(line));
+    const char *at = text_string(&plain);
+    text_add(text, before);
+    while (true) {
+        size_t room = width > used ? width - used : 1, size = terminal_fold(at, room);
+        if (at[size] && at[size] != ' ' && used > indent)
+            size = 0; /* the next line has more room for the first word */
+        text_add_bytes(text, at, size);
+        text_add(text, "\n");
+        at += size;
+        at += strspn(at, " ");
+        if (!*at)
+            break;
+        text_addf(text, "%*s", (int)indent, "");
+        used = indent;
+    }
+    text_fini(&plain);
+    text_fini(line);
 }

@@ -59,6 +59,11 @@ void terminal_add_plain(struct text *text, const char *string);
 /* Adds `before` and then `line` in the same way, as a line of its own. Empties `line`. */
 void terminal_add_line(struct text *text, const char *before, struct text *line);
 
+/* As terminal_add_line(), but folds a line that is wider than the terminal. Further lines begin two
+ * columns after the spaces of `before`. `before` may have colours. */
+void terminal_add_folded(const struct terminal *terminal, struct text *text, const char *before,
+                         struct text *line);
+
 /* As terminal_add_plain(), at most `columns` wide. A text that was cut ends in an ellipsis: two
  * dots if the terminal does not show UTF-8. */
 void terminal_add_cut(const struct terminal *terminal, struct text *text, const char *string,

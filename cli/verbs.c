@@ -1,4 +1,4 @@
-/* The table of verbs, in the order of the help. */
+/* The table of verbs. The help has the same order. */
 #include "cli/verbs.h"
 
 #include "lib/text.h"
@@ -63,17 +63,17 @@ const struct verb verbs[] = {
      "Reads and writes messages on standard input and output. The assistant starts this command.\n"
      "By default its tools only read: a submission is checked and planned, but not made.\n"},
     {"logs", logs_verb, "ADDRESS... [options]", "print what the ranks of a run printed",
-     "For a phase, prints the logs of its newest run. For a workflow, prints the logs of the\n"
-     "newest run of any phase. Needs no daemon.\n"},
+     "For a phase, prints the logs of its newest run that has logs. For a workflow, prints those\n"
+     "of the newest run of any phase. Needs no daemon.\n"},
     {"metrics", metrics_verb, "ADDRESS... [options]", "print the metrics of a run",
-     "For a phase, prints the metrics of its newest run. For a workflow, prints the metrics of\n"
-     "the newest run of any phase.\n"
+     "For a phase, prints the metrics of its newest run that has metrics. For a workflow, prints\n"
+     "those of the newest run of any phase.\n"
      "With --tensorboard or --trackio, writes all runs of a phase as one curve, and all phases of\n"
      "a workflow. Needs no daemon.\n"},
     {"attach", attach_verb, "ADDRESS [options] [-- PROGRAM [ARGUMENT...]]",
      "open a shell beside the ranks of a run",
-     "The shell, or the PROGRAM, is a step of the Slurm job, on a node of the run. The step\n"
-     "has the GPUs of the job, and PHASED_OUT and PHASED_RUN_DIR of the run. The step ends\n"
+     "The shell, or the PROGRAM, is a job step of Slurm on a node of the run. The job step\n"
+     "has the GPUs of the job, and PHASED_OUT and PHASED_RUN_DIR of the run. The job step ends\n"
      "with the job at the latest.\n"},
     {"gpus", gpus_verb, "ADDRESS... [options]", "show what the GPUs of a run do",
      "Shows the newest means over ten seconds or a minute. For a phase, shows its newest run.\n"
@@ -88,14 +88,16 @@ const struct verb verbs[] = {
      "wait until you release them.\n"},
     {"release", action_verb, "ADDRESS... [options]", "let a held phase or workflow go on", NULL},
     {"resume", action_verb, "ADDRESS... [options]",
-     "continue from the newest checkpoint, whatever stopped the phase",
-     "Works on phases that are held, failed or cancelled. `retry` may start from the beginning,\n"
-     "but `resume` never does.\n"},
+     "continue from the newest good checkpoint, whatever stopped it",
+     "Works on phases that are held, failed or cancelled, and have a checkpoint, but not on a\n"
+     "phase with `promote: manual` that waits for `promote`. `retry` may start from the\n"
+     "beginning, but `resume` never does.\n"},
     {"cancel", action_verb, "ADDRESS... [options]",
      "end a phase or workflow for good; runs stop with a checkpoint", NULL},
-    {"retry", retry_verb, "ADDRESS... [options]", "run a held or failed phase again",
-     "The phase resumes from its last good checkpoint. If the gate has already judged the phase,\n"
-     "the phase starts from the beginning.\n"},
+    {"retry", retry_verb, "ADDRESS... [options]", "run a held, failed or cancelled phase again",
+     "Works on phases that failed, were cancelled, or are held by their gate, by a failure or\n"
+     "because they made no progress. The phase resumes from its last good checkpoint. If the gate\n"
+     "has already judged the phase, the phase starts from the beginning.\n"},
     {"runs", runs_verb, "[ADDRESS...] [options]", "list the runs, newest first", NULL},
     {"cost", cost_verb, "[ADDRESS...] [options]", "show what was spent, and on what",
      "Useful time led to a checkpoint that was kept, or to the end of a run. Other time was lost\n"
@@ -106,11 +108,11 @@ const struct verb verbs[] = {
      "runs stop with a checkpoint, and phased holds the workflow. After you give the workflow a\n"
      "larger budget, `phasectl release` lets the workflow go on.\n"},
     {"nodes", nodes_verb, "[add NODE | clear NODE] [options]",
-     "list, add or clear nodes that new jobs do not use",
-     "If a node makes a run fail, new jobs do not use the node for 2 hours. Each time the node\n"
-     "makes another run fail within a week, the time doubles. `add` puts a node on the list\n"
-     "because you want it. `clear` lets new jobs use the node again. Jobs that already wait in\n"
-     "the queue of Slurm do not change.\n"},
+     "list, add or clear nodes that new jobs leave out",
+     "If a node makes a run fail, new jobs leave the node out for 2 hours; twice as long for each\n"
+     "further failure within a week; at most 48 hours. `add` leaves a node out because you want\n"
+     "it. `clear` lets new jobs use the node again. Jobs that already wait in the queue of Slurm\n"
+     "do not change.\n"},
     {"failures", failures_verb, "[LOG...] [options]",
      "list the known failures, or recognise them in a log",
      "phased recognises a failure by what the run printed: phased-failures(5). Your own entries\n"
@@ -147,10 +149,49 @@ const struct verb *verb_find(const char *name)
     return NULL;
 }
 
-const char *verb_nearest(const char *name)
+/* What other programs call the verbs. */
+static const struct {
+    const char *name, *verb, *other; /* NULL: one verb does it */
+} verb_synonyms[] = {
+    {"explain", "why", "gate"},
+    {"describe", "status", "show"},
+    {"info", "status", "show"},
+    {"list", "status", NULL},
+    {"ls", "status", NULL},
+    {"queue", "status", NULL},
+    {"squeue", "status", NULL},
+    {"sbatch", "submit", NULL},
+    {"run", "submit", "runs"},
+    {"validate", "check", NULL},
+    {"lint", "check", NULL},
+    {"stop", "hold", "cancel"},
+    {"pause", "hold", NULL},
+    {"kill", "cancel", NULL},
+    {"scancel", "cancel", NULL},
+    {"delete", "cancel", NULL},
+    {"continue", "release", "resume"},
+    {"restart", "retry", NULL},
+    {"rerun", "retry", NULL},
+    {"requeue", "retry", NULL},
+    {"approve", "promote", NULL},
+    {"history", "runs", "events"},
+    {"follow", "watch", NULL},
+    {"tail", "logs", NULL},
+    {"shell", "attach", NULL},
+    {"ssh", "attach", NULL},
+};
+
+char *verb_suggest(const char *name)
 {
     const char *names[sizeof verbs / sizeof verbs[0]];
+    for (size_t i = 0; i < sizeof verb_synonyms / sizeof verb_synonyms[0]; i++) {
+        const char *other = verb_synonyms[i].other;
+        if (text_equal(verb_synonyms[i].name, name))
+            return text_format("'%s'%s%s%s", verb_synonyms[i].verb, other ? " or '" : "",
+                               other ? other : "", other ? "'" : "");
+    }
     for (size_t i = 0; i < verb_count; i++)
         names[i] = verbs[i].name;
-    return text_nearest(name, names, verb_count);
+    const char *nearest = text_nearest(name, names, verb_count);
+    return nearest ? text_format("'%s'", nearest) : NULL;
 }

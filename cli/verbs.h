@@ -12,8 +12,9 @@ extern const size_t verb_count;
 /* NULL if no verb has this name. */
 const struct verb *verb_find(const char *name);
 
-/* The verb nearest to `name`, for "did you mean"; NULL if no verb is near. */
-const char *verb_nearest(const char *name);
+/* The verbs that `name` may mean, for "did you mean", with quotes: 'why' or 'gate'. The caller
+ * frees the text. NULL: no verb is near. */
+char *verb_suggest(const char *name);
 
 /* The functions of the table. Each has a file; verbs that only ask the daemon to act share one. */
 int submit_verb(struct cli *cli, char **words);

@@ -51,11 +51,15 @@ int view_phase_state(const json_t *phase)
     bool is_open = state == PHASE_ACTIVE || state == PHASE_QUEUED;
     bool is_stopping =
         run_state == RUN_STOPPING || (field_text(run, "wish")[0] && run_state != RUN_ENDED);
-    if (state == PHASE_BLOCKED && field_integer(members_total(phase), "begun") > 0) {
+    if (state == PHASE_BLOCKED && members_is_matrix(phase)) {
         bool works =
             members_in_state(phase, PHASE_ACTIVE) + members_in_state(phase, PHASE_DECIDING) > 0;
         bool waits = members_in_state(phase, PHASE_QUEUED) > 0;
-        return waits && !works ? PHASE_QUEUED : PHASE_ACTIVE;
+        bool follows = members_in_state(phase, PHASE_BLOCKED) > 0;
+        if (members_in_state(phase, PHASE_HELD) > 0 && !works && !waits && !follows)
+            return PHASE_HELD;
+        if (field_integer(members_total(phase), "begun") > 0)
+            return waits && !works ? PHASE_QUEUED : PHASE_ACTIVE;
     }
     return is_open && is_stopping ? VIEW_STOPPING : state;
 }
@@ -161,7 +165,7 @@ void view_note(const json_t *phases, const json_t *phase, double now, struct tex
     if (wait_write_phase(phase, now, text)) {
         return;
     } else if (members_is_matrix(phase) && field_phase_state(phase) == PHASE_BLOCKED) {
-        members_note(phase, text); /* its reason is about the rung before */
+        members_note(phase, text); /* `reason` is about the rung before */
         members_wait(phases, phase, now, text);
     } else if (reason[0]) {
         text_add(text, reason);
@@ -261,7 +265,7 @@ static void view_steps(const json_t *run, struct text *text)
         text_addf(text, "%.0f-%.0f", first, last);
 }
 
-/* The remedy comes first. The outcome says already that the run failed. */
+/* Adds the remedy first: the outcome already says that the run failed. */
 static void view_message(const json_t *run, struct text *text)
 {
     const char *message = field_text(run, "message");
@@ -367,7 +371,7 @@ static void view_member(struct table *table, const json_t *member,
     view_add_cell(table, member, view_progress);
     table_add(table, isnan(value) ? "" : format_number(value, buffer));
     table_add_in(table, view_standing(member) == 0 ? COLOUR_GREEN : COLOUR_PLAIN,
-                 field_text(member, "standing"));
+                 members_standing(member));
     table_addf(table, "%lld", field_integer(member, "attempts"));
     table_add_duration(table, field_number(member, "gpu_seconds"));
     bool is_reused = field_text(member, "reused")[0] != '\0';
@@ -472,7 +476,7 @@ static void view_gate_reasons(const struct terminal *terminal, const json_t *che
         if (outcome == CHECK_PASSED)
             continue;
         if (outcome != CHECK_FAILED)
-            advice = ""; /* advice is about a value, and this check has no value */
+            advice = ""; /* advice needs a value, and this check has no value */
         text_addf(&line, "%s%s%s", reason, reason[0] && advice[0] ? "; " : "", advice);
         struct text safe = {0};
         terminal_add_plain(&safe, text_string(&line));
@@ -522,13 +526,21 @@ void view_gate(const struct terminal *terminal, const json_t *gate, unsigned ind
     view_gate_reasons(terminal, checks, indent, text);
 }
 
+char *view_trouble_line(const json_t *ping)
+{
+    char since[FORMAT_SIZE];
+    return text_format("the record cannot be written since %s: what is shown is of that time, and "
+                       "nothing new begins: %s (home %s)",
+                       format_time(field_number(ping, "trouble_since"), time(NULL), since),
+                       field_text(ping, "trouble"), field_text(ping, "home"));
+}
+
 void view_trouble(const struct terminal *terminal, const json_t *ping, struct text *text)
 {
     const json_t *cluster = json_object_get(ping, "cluster");
     const char *message = field_text(cluster, "message"), *trouble = field_text(ping, "trouble");
     if (trouble[0]) {
-        char *line =
-            text_format("the record cannot be written, so nothing new begins: %s", trouble);
+        char *line = view_trouble_line(ping);
         terminal_colour(terminal, text, COLOUR_RED, line);
         text_add(text, "\n");
         free(line);

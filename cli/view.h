@@ -19,8 +19,9 @@ enum colour view_colour(const char *state);
 
 bool view_is_final(const char *state);
 
-/* The state of a phase as people see it: VIEW_STOPPING while its run stops, and of a matrix that
- * has begun the state of its members. Otherwise as field_phase_state(). */
+/* The state of a phase as people see it. VIEW_STOPPING: its run stops. If a matrix has begun, or
+ * only held members are left, returns the state of its members. Otherwise as
+ * field_phase_state(). */
 enum { VIEW_STOPPING = PHASE_STATE_COUNT };
 int view_phase_state(const json_t *phase);
 /* The word for it. */
@@ -29,15 +30,15 @@ const char *view_state(const json_t *phase);
 /* Adds `320/600`, `320` or nothing; for a matrix `3 of 10` members. */
 void view_progress(const json_t *phase, struct text *text);
 
-/* Writes the bar of a phase into `bar` and returns it. Returns "" if it is not known how much there
- * is to do. The bar of a matrix counts members. */
+/* Writes the bar of a phase into `bar` and returns it. Returns "" if the amount of work is not
+ * known. The bar of a matrix counts members. */
 const char *view_bar(const json_t *phase, int columns, bool unicode, char bar[FORMAT_BAR_SIZE]);
 
-/* The name of the metric that tells most: a loss, otherwise the first. `metrics` is an object by
+/* The name of the most important metric: a loss, otherwise the first. `metrics` is an object by
  * name. NULL if it is empty. */
 const char *view_best_metric(const json_t *metrics);
 
-/* Adds that metric of a phase, such as `loss 4.21`. */
+/* Adds the most important metric of a phase, such as `loss 4.21`. */
 void view_metric(const json_t *phase, struct text *text);
 
 /* Adds which entry of `by_gpu` a run uses, and its GPU: `h100 (NVIDIA H100 80GB HBM3)`. Adds
@@ -77,6 +78,8 @@ void view_members(const struct terminal *terminal, const json_t *matrix, double 
 void view_nodes(const struct terminal *terminal, const json_t *nodes, double now,
                 struct text *text);
 
+/* "the record cannot be written since 08:21:17: ...". The caller frees the text. */
+char *view_trouble_line(const json_t *ping);
 /* What stops all work: lines from the answer about the daemon, or nothing. */
 void view_trouble(const struct terminal *terminal, const json_t *ping, struct text *text);
 

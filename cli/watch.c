@@ -1,8 +1,8 @@
 /* phasectl watch: prints the history of workflows as lines. On a terminal, the lines below them
  * show the live phases and are drawn again as the phases move.
  *
- * Events tell what happened, so nothing is missed between two looks; the workflow's state tells
- * where things stand. The state is read first: events read after a final state are all there are.
+ * Events say what happened, so nothing is missed between two looks. The state of the workflow says
+ * where it is now. The state is read first. After a final state, the next events are the last.
  */
 #include "cli/watch.h"
 
@@ -33,9 +33,8 @@
 enum {
     WATCH_TURN_S = 1,       /* how long a request for events waits, and how often bars move */
     WATCH_AWAY_MAX_S = 120, /* a daemon that restarts is back long before */
-    WATCH_COLUMNS =
-        100, /* of tables in a file or pipe: `gate` tells the whole of long conditions */
-    WATCH_EVENTS_MAX = 20, /* the newest events of the history that are shown */
+    WATCH_COLUMNS = 100,    /* of tables in a file or pipe: `gate` shows long conditions whole */
+    WATCH_EVENTS_MAX = 20,  /* the newest events of the history that are shown */
 };
 
 struct watch_one {
@@ -108,7 +107,7 @@ static bool watch_is_small(const json_t *event)
     return is_member && !(is_phase && (view_is_final(to) || phase_state_parse(to) == PHASE_HELD));
 }
 
-/* From which step a run goes on that has just begun; empty if it begins at the start. */
+/* Adds the step from which a new run goes on. Adds nothing if the run begins at the start. */
 static void watch_note_resume(struct watch *watch, const json_t *event, struct text *note)
 {
     struct address address = {.workflow = (uint64_t)field_integer(event, "workflow")};
@@ -377,7 +376,7 @@ int watch_verb(struct cli *cli, char **words)
         {"json", 0, NULL, "print each event as a line of JSON", .flag = &cli->as_json},
         {0},
     };
-    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
+    struct option_arguments arguments = {.max = OPTION_ARGUMENTS_MAX};
     struct address addresses[OPTION_ARGUMENTS_MAX];
     struct error err;
     int exit_code;
@@ -385,6 +384,9 @@ int watch_verb(struct cli *cli, char **words)
         return top_verb(cli, words);
     if (!options_parse(cli, words, rules, &arguments, &exit_code))
         return exit_code;
+    if (arguments.count == 0)
+        return cli_usage(cli, cli->as_json ? "--json needs an address"
+                                           : "without an address, watch needs a terminal");
     for (size_t i = 0; i < arguments.count; i++) {
         if (address_parse(arguments.items[i], &addresses[i], &err) < 0)
             return cli_usage(cli, "%s", err.message);

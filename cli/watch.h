@@ -13,9 +13,9 @@ enum watch_form {
     WATCH_SILENTLY /* nothing */
 };
 
-/* Prints the events of the workflows of `addresses` until each of them has ended or is held. An
- * address that cannot be followed is told, and left out. Returns CLI_OK if all have succeeded,
- * otherwise CLI_FAILED. */
+/* Prints the events of the workflows of `addresses` until each of them has ended or is held. If an
+ * address cannot be followed, prints a message and leaves it out. Returns CLI_OK if all have
+ * succeeded, otherwise CLI_FAILED. */
 int watch_workflows(struct cli *cli, const struct address *addresses, size_t count,
                     enum watch_form form);
 

@@ -22,8 +22,8 @@
 
 enum { EVENT_PHASE_COLUMNS = 12 };
 
-/* Whether the line would only repeat another one. A run without a message moves its phase too, and
- * the phase has an event. */
+/* Whether the line would only repeat another line. An event of a run without a message is left out,
+ * because its phase has an event, too. */
 static bool event_is_dull(const json_t *event)
 {
     return field_event_type(event) == EVENT_RUN && !field_text(event, "message")[0];
@@ -144,7 +144,7 @@ void live_write(const struct terminal *terminal, const json_t *workflows, double
         }
     }
     if (hidden)
-        text_addf(text, "%zu more phases\n", hidden);
+        text_addf(text, "%zu more phase%s\n", hidden, hidden == 1 ? "" : "s");
 }
 
 /* --- The end ---------------------------------------------------------------------------------- */
@@ -209,7 +209,7 @@ static void summary_table(const struct terminal *terminal, const json_t *workflo
     table_write(&table, terminal, 0, text);
 }
 
-/* Where the results of the last phase are that has results. */
+/* Adds where the results of the last phase with a run are, and the record. */
 static void summary_places(const struct cli *cli, const json_t *workflow, struct text *text)
 {
     const json_t *phases = json_object_get(workflow, "phases"), *phase;

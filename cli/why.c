@@ -41,8 +41,8 @@ static bool why_is_failure(const json_t *run)
     return outcome == OUTCOME_FAILED || outcome == OUTCOME_LOST || outcome == OUTCOME_CANCELLED;
 }
 
-/* How much a phase needs an explanation. Members that are out are normal, and the matrix stands for
- * members that run. */
+/* How much a phase needs an explanation. Members that are out are normal. The matrix is shown in
+ * place of members that run. */
 enum why_rank {
     WHY_NOT_BEGUN,
     WHY_MEMBER_OUT,
@@ -65,8 +65,8 @@ static enum why_rank why_rank(const json_t *phase)
     return has_begun ? WHY_BEGUN : WHY_NOT_BEGUN;
 }
 
-/* Replaces the address of a workflow by that of the phase that needs an explanation most: the first
- * that is held or has failed, otherwise the last that has a run. */
+/* Replaces the address of a workflow by the address of the phase that needs an explanation most:
+ * the first held or failed phase, otherwise the last phase with a run. */
 static int why_find_phase(struct cli *cli, struct address *address, struct error *err)
 {
     json_t *workflow;
@@ -88,7 +88,7 @@ static int why_find_phase(struct cli *cli, struct address *address, struct error
     return 0;
 }
 
-/* The attempt to explain: the newest that failed; 0: no run failed. */
+/* The attempt to explain: the newest failed run. 0: no run failed. */
 static uint32_t why_find_attempt(const json_t *phase)
 {
     const json_t *run;
@@ -159,7 +159,7 @@ static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
         table_addf(table, "%lld", job);
     else if (job && job_state == CLUSTER_JOB_PENDING && field_run_state(run) == RUN_RUNNING &&
              isnan(field_number(run, "ended")))
-        table_addf(table, "%lld", job); /* Slurm was not asked since the job began */
+        table_addf(table, "%lld", job); /* since the job began, Slurm was not asked */
     else if (job)
         table_addf(table, "%lld %s%s%s", job, state, reason[0] ? ", " : "", reason);
     else
@@ -241,7 +241,8 @@ static void why_write_remedies(const struct why *why, struct text *text)
             break;
         text_addf(&line, "%s: %s → ", field_text(run, "address"), cause[0] ? cause : "gate");
         if (remedy_add(run, &line)) {
-            terminal_add_line(text, is_first ? "\n" : "", &line);
+            text_add(text, is_first ? "\n" : "");
+            terminal_add_folded(&why->cli->out, text, "", &line);
             is_first = false;
         }
         text_fini(&line);
@@ -286,11 +287,11 @@ static void why_write_guards(const struct why *why, struct text *text)
                   field_is_true(guard, "warn") ? " (a warning)" : "",
                   is_told ? "" : field_text(guard, "reason"), !is_told && advice[0] ? "; " : "",
                   advice);
-        terminal_add_line(text, "  ", &line);
+        terminal_add_folded(&why->cli->out, text, "  ", &line);
     }
 }
 
-/* The nodes that failed preflight. What was only observed, or not known, is a warning. */
+/* The nodes that failed preflight. Problems that are only observed, or not known, are warnings. */
 static void why_write_preflight(const struct why *why, struct text *text)
 {
     const json_t *node;
@@ -307,19 +308,25 @@ static void why_write_preflight(const struct why *why, struct text *text)
                   field_text(node, "reason"));
         if (!isnan(until))
             text_addf(&line, "; left out until %s", format_time(until, time(NULL), buffer));
-        terminal_add_line(text, "  ", &line);
+        terminal_add_folded(&why->cli->out, text, "  ", &line);
     }
 }
 
-static void why_write_warnings(const json_t *run, struct text *text)
+static void why_add_folded(const struct terminal *out, struct text *text, const char *before,
+                           const char *string)
+{
+    struct text line = {0};
+    text_add(&line, string);
+    terminal_add_folded(out, text, before, &line);
+}
+
+static void why_write_warnings(const struct terminal *out, const json_t *run, struct text *text)
 {
     const json_t *warning;
     size_t i;
     json_array_foreach(json_object_get(run, "warnings"), i, warning)
     {
-        text_add(text, "  warning: ");
-        terminal_add_plain(text, field_text(warning, "message"));
-        text_add(text, "\n");
+        why_add_folded(out, text, "  warning: ", field_text(warning, "message"));
     }
 }
 
@@ -335,12 +342,12 @@ static void why_write_advice(const struct why *why, struct text *text)
         return;
     if (advice[0]) {
         text_addf(&line, "advice: %s", advice);
-        terminal_add_line(text, "  ", &line);
+        terminal_add_folded(&why->cli->out, text, "  ", &line);
         bool is_held = field_phase_state(why->phase) == PHASE_HELD;
         if (is_held && (cause == CAUSE_OOM || cause == CAUSE_NAN)) {
             text_addf(&line, "phased can do this for you: remedies: {%s: ...}",
                       field_text(why->run, "cause"));
-            terminal_add_line(text, "  ", &line);
+            terminal_add_folded(&why->cli->out, text, "  ", &line);
         }
     }
     text_addf(&line, "known as %s", field_text(failure, "name"));
@@ -348,7 +355,7 @@ static void why_write_advice(const struct why *why, struct text *text)
         text_add(&line, "; the code or its params are to blame");
     else if (blame == BLAME_NODE)
         text_addf(&line, "; the node %s is to blame, and new jobs do not use it", node);
-    terminal_add_line(text, "  ", &line);
+    terminal_add_folded(&why->cli->out, text, "  ", &line);
 }
 
 /* Whether the table of runs leaves the run out. The table has the messages. */
@@ -368,16 +375,14 @@ static bool why_is_below(const struct why *why)
 static void why_write_details(const struct why *why, struct text *text)
 {
     if (field_run_cause(why->run) == CAUSE_PREFLIGHT) {
-        why_write_preflight(why, text); /* it says more than the message */
+        why_write_preflight(why, text); /* the findings say more than the message */
     } else if (why_is_below(why) && field_text(why->run, "message")[0]) {
-        text_add(text, "  ");
-        terminal_add_plain(text, field_text(why->run, "message"));
-        text_add(text, "\n");
+        why_add_folded(&why->cli->out, text, "  ", field_text(why->run, "message"));
     }
     why_write_advice(why, text);
     why_write_guards(why, text);
     suspect_explain(why->phase, text);
-    why_write_warnings(why->run, text);
+    why_write_warnings(&why->cli->out, why->run, text);
     evidence_write(&why->cli->out, json_object_get(why->run, "evidence"), text);
     tail_write(why->run, why->logs, text);
 }
@@ -401,14 +406,32 @@ static void why_write_failure(const struct why *why, struct text *text)
     text_fini(&details);
 }
 
+/* The newest run may not have been judged. Then the gate is of an earlier run. */
 static void why_write_gate(const struct why *why, struct text *text)
 {
+    const char *judged = field_text(why->gate, "run");
+    const char *newest = field_text(json_object_get(why->phase, "run"), "address");
+    bool is_of_newest = !judged[0] || text_equal(judged, newest);
     if (check_outcome_parse(field_text(why->gate, "decided")) != CHECK_FAILED)
         return;
-    text_addf(text, "\ngate of %s: ", field_text(why->phase, "address"));
+    text_addf(text, "\ngate of %s: ", is_of_newest ? field_text(why->phase, "address") : judged);
     terminal_colour(&why->cli->out, text, COLOUR_RED, "failed");
     text_add(text, "\n");
     view_gate(&why->cli->out, why->gate, 2, text);
+}
+
+/* The warnings of a newer run than the one that failed. */
+static void why_write_newest(const struct why *why, struct text *text)
+{
+    const char *outcome = field_text(why->newest, "outcome");
+    if (json_array_size(json_object_get(why->newest, "warnings")) == 0)
+        return;
+    text_addf(text, "\n%s ", field_text(why->newest, "address"));
+    if (!outcome[0])
+        outcome = field_text(why->newest, "state");
+    terminal_colour(&why->cli->out, text, view_colour(outcome), outcome);
+    text_add(text, "\n");
+    why_write_warnings(&why->cli->out, why->newest, text);
 }
 
 /* --- What comes next -------------------------------------------------------------------------- */
@@ -443,7 +466,7 @@ static void why_write_before(const json_t *phase, struct text *text)
     text_addf(text, " %s succeeded\n", count == 1 ? "has" : "have");
 }
 
-/* Whether the phase is over, and can be run again. For members their matrix decides. */
+/* Whether the phase is over, and can be run again. The matrix decides about its members. */
 static bool why_may_run_again(const json_t *phase)
 {
     int state = field_phase_state(phase);
@@ -479,11 +502,8 @@ static void why_write_next(const struct why *why, struct text *text)
             text_addf(&next, "from step %.0f\n", field_number(run, "first_step"));
         else
             text_add(&next, "from the start\n");
-    } else if (json_array_size(json_object_get(why->newest, "warnings"))) {
-        text_addf(&next, "%s has %s\n", address, field_text(run, "outcome"));
     }
     text_fini(&wait);
-    why_write_warnings(why->newest, &next);
     text_addf(text, "%s%s", next.size ? "\n" : "", text_string(&next));
     text_fini(&next);
 }
@@ -496,7 +516,7 @@ static void why_write_members(const struct why *why, struct text *text)
     text_add(&note, ",");
     members_reasons(why->phase, &reasons);
     const char *first = text_string(&reasons) + (reasons.size > 0); /* its line begins with \n */
-    if (!text_starts(first, text_string(&note))) /* "3 out, such as 7/ladder.1: ..." says it all */
+    if (!text_starts(first, text_string(&note))) /* "3 out, such as 7/ladder.1: ..." is enough */
         text_addf(text, "  %.*s\n", (int)note.size - 1, text_string(&note));
     text_add(text, text_string(&reasons));
     text_fini(&note);
@@ -506,15 +526,19 @@ static void why_write_members(const struct why *why, struct text *text)
 static void why_write(const struct why *why, struct text *text)
 {
     const char *state = view_state(why->phase), *reason = field_text(why->phase, "reason");
-    text_addf(text, "%s is ", field_text(why->phase, "address"));
-    terminal_colour(&why->cli->out, text, view_colour(state), state);
-    text_addf(text, "%s%s\n", reason[0] ? ": " : "", reason);
+    struct text before = {0};
+    text_addf(&before, "%s %s ", field_text(why->phase, "address"), state_verb(state));
+    terminal_colour(&why->cli->out, &before, view_colour(state), state);
+    text_add(&before, reason[0] ? ": " : "");
+    why_add_folded(&why->cli->out, text, text_string(&before), reason);
+    text_fini(&before);
     if (members_is_matrix(why->phase))
         why_write_members(why, text);
     why_write_runs(why, text);
     why_write_remedies(why, text);
     why_write_hardware(why, text);
     why_write_failure(why, text);
+    why_write_newest(why, text);
     why_write_gate(why, text);
     why_write_next(why, text);
 }

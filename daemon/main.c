@@ -118,7 +118,7 @@ static int check_slurm(const char *home)
     return 0;
 }
 
-/* Returns -1 if the daemon can go on, or else the status to exit with. */
+/* Returns -1 if the daemon can go on, or else the exit code. */
 static int read_options(char **words, struct options *options)
 {
     bool is_check = false, is_version = false;
@@ -135,9 +135,9 @@ static int read_options(char **words, struct options *options)
     };
     options->host = getenv("PHASED_DAEMON_HOST");
     options->job = getenv("PHASED_DAEMON_JOB"); /* daemon-job sets it */
-    int status = option_main("phased", usage, words, rules, NULL);
-    if (status >= 0)
-        return status;
+    int exit_code = option_main("phased", usage, words, rules, NULL);
+    if (exit_code >= 0)
+        return exit_code;
     if (is_version)
         return print_version(options->home);
     return is_check ? check_slurm(options->home) : -1;
@@ -172,7 +172,7 @@ static void forget_starter(struct daemon *daemon)
 /* What `systemctl status` shows. The caller frees it. */
 static char *service_status(const struct daemon *daemon)
 {
-    const struct loop_cluster_status *cluster = loop_cluster_status(daemon->loop);
+    const struct loop_cluster_state *cluster = loop_cluster_state(daemon->loop);
     const char *trouble = loop_trouble(daemon->loop);
     if (trouble)
         return text_format("cannot record anything: %s", trouble);
@@ -461,9 +461,9 @@ int main(int argc, char **argv)
 {
     (void)argc;
     struct options options = {0};
-    int status = read_options(argv + 1, &options);
-    if (status >= 0)
-        return status;
+    int exit_code = read_options(argv + 1, &options);
+    if (exit_code >= 0)
+        return exit_code;
     (void)umask(077);
     (void)signal(SIGPIPE, SIG_IGN); /* these cannot fail */
     (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is a full disk */
@@ -475,10 +475,10 @@ int main(int argc, char **argv)
     options.tries = tries ? (int)strtol(tries, NULL, 10) : 0;
     (void)unsetenv("PHASED_RENEWAL"); /* programs that we start must not see it */
     service_init(&options.service);
-    status = serve(&options);
-    if (status == BEGINS_ANEW)
-        status = begin_anew(&options, argv);
+    exit_code = serve(&options);
+    if (exit_code == BEGINS_ANEW)
+        exit_code = begin_anew(&options, argv);
     service_fini(&options.service);
     free(program);
-    return status;
+    return exit_code;
 }

@@ -79,7 +79,7 @@ void service_tell(const struct service *service, const char *state, const char *
     if (fd >= 0) {
         socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size);
         (void)sendto(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL,
-                     (const struct sockaddr *)&address, length); /* lost: the header says so */
+                     (const struct sockaddr *)&address, length); /* may be lost: see the header */
         (void)close(fd);
     }
     free(text);

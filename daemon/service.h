@@ -22,8 +22,8 @@ uint64_t service_every_ms(const struct service *service);
 /* `state`: lines of the protocol, such as "READY=1"; may be empty. `status`: one line for people.
  * What systemd does not take now is lost, so that a busy systemd does not stop the daemon. */
 void service_tell(const struct service *service, const char *state, const char *status);
-/* Asks the watchdog for as much time as a start may take, or again for its own time. To systemd a
- * daemon that begins anew is running, and the daemon may check its record for minutes. */
+/* Asks the watchdog for as much time as a start may take, or for its usual time again. A daemon
+ * that begins anew may check its record for minutes, and systemd believes that the daemon runs. */
 void service_be_patient(const struct service *service, bool is_patient, const char *status);
 
 #endif

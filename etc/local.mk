@@ -18,13 +18,17 @@ CLEANFILES += etc/completions/phasectl
 etc/completions/phasectl: etc/completions/phasectl.bash
 	$(AM_V_GEN)$(MKDIR_P) etc/completions && cp $< $@
 
-# The unit names the path of phased.
+# The unit names the path of phased, which depends on the prefix that `make install` is given.
 systemduserunitdir = $(prefix)/lib/systemd/user
 nodist_systemduserunit_DATA = etc/systemd/phased.service
 EXTRA_DIST += etc/systemd/phased.service.in etc/systemd/README.md
 CLEANFILES += etc/systemd/phased.service
-etc/systemd/phased.service: etc/systemd/phased.service.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) etc/systemd && $(SED) 's|@bindir[@]|$(bindir)|' $(srcdir)/etc/systemd/phased.service.in >$@
+etc/systemd/phased.service: FORCE
+	$(AM_V_at)$(MKDIR_P) etc/systemd; \
+		unit=`$(SED) 's|@bindir[@]|$(bindir)|' $(srcdir)/etc/systemd/phased.service.in` && \
+		{ echo "$$unit" | cmp -s - $@ || echo "$$unit" >$@; }
+FORCE:
+.PHONY: FORCE
 
 # The build folder looks like an installation: data in share/phased/.
 noinst_DATA += share/phased

@@ -2,6 +2,7 @@
 #include "lib/address.h"
 
 #include "lib/error.h"
+#include "lib/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -33,9 +34,7 @@ static int address_read(const char *at, struct address *address)
         return 0;
     if (*at++ != '/')
         return -EINVAL;
-    size_t size = 0;
-    while (isalnum((unsigned char)at[size]) || at[size] == '_')
-        size++;
+    size_t size = text_name_size(at, "_");
     if (size == 0 || size > ADDRESS_NAME_MAX || isdigit((unsigned char)at[0]))
         return -EINVAL;
     if (at[size] == '.') { /* a member of a matrix, by its number */

@@ -39,10 +39,12 @@ const char *amount_option(enum amount amount)
 
 enum { AMOUNT_DIGITS_SIZE = 32 };
 
-/* Dollars have two decimals or no decimals: "$2.50", "$15". Other amounts have all their digits. */
+/* Dollars have two decimals or no decimals: "$2.50", "$15". Parts of a cent and other amounts have
+ * all their digits. */
 static void amount_digits(enum amount amount, double value, char digits[AMOUNT_DIGITS_SIZE])
 {
-    bool has_cents = amount == AMOUNT_USD && value != floor(value);
+    bool is_in_cents = fabs(round(100 * value) - 100 * value) < 1e-6;
+    bool has_cents = amount == AMOUNT_USD && value != floor(value) && is_in_cents;
     (void)snprintf(digits, AMOUNT_DIGITS_SIZE, has_cents ? "%.2f" : "%.15g", value);
 }
 
@@ -59,11 +61,33 @@ const char *amount_format(enum amount amount, double value, char text[AMOUNT_SIZ
     return text;
 }
 
-const char *amount_format_counted(enum amount amount, double value, char text[AMOUNT_SIZE])
+enum { AMOUNT_DECIMALS = 2, AMOUNT_DECIMALS_MAX = 9 /* more tell people nothing */ };
+
+/* printf decides: a product with a power of ten is rounded itself, and may lie on the other side of
+ * a half. */
+static bool amount_reads_alike(double number, double other, int decimals)
+{
+    char first[AMOUNT_DIGITS_SIZE], second[AMOUNT_DIGITS_SIZE];
+    (void)snprintf(first, sizeof first, "%.*f", decimals, number);
+    (void)snprintf(second, sizeof second, "%.*f", decimals, other);
+    return text_equal(first, second);
+}
+
+int amount_decimals(double number, double other, int least)
+{
+    bool differ = isless(number, other) || isgreater(number, other);
+    int decimals = least;
+    while (differ && decimals < AMOUNT_DECIMALS_MAX && amount_reads_alike(number, other, decimals))
+        decimals++;
+    return decimals;
+}
+
+const char *amount_format_counted(enum amount amount, double value, double compared,
+                                  char text[AMOUNT_SIZE])
 {
     assert(amount < AMOUNT_COUNT);
-    (void)snprintf(text, AMOUNT_SIZE, "%s%.2f%s", amounts[amount].before, value,
-                   amounts[amount].after);
+    (void)snprintf(text, AMOUNT_SIZE, "%s%.*f%s", amounts[amount].before,
+                   amount_decimals(value, compared, AMOUNT_DECIMALS), value, amounts[amount].after);
     return text;
 }
 
@@ -72,7 +96,8 @@ const char *amount_format_share(enum amount amount, double counted, double of,
 {
     char limit[AMOUNT_SIZE];
     assert(amount < AMOUNT_COUNT);
-    (void)snprintf(text, AMOUNT_SHARE_SIZE, "%s%.2f of %s", amounts[amount].before, counted,
+    (void)snprintf(text, AMOUNT_SHARE_SIZE, "%s%.*f of %s", amounts[amount].before,
+                   amount_decimals(counted, of, AMOUNT_DECIMALS), counted,
                    amount_format(amount, of, limit));
     return text;
 }

@@ -28,14 +28,20 @@ const char *amount_option(enum amount amount);
  * hour". */
 const char *amount_format(enum amount amount, double value, char text[AMOUNT_SIZE]);
 
-/* A counted amount, with two decimals: "$7.02", "3.10 GPU hours". */
-const char *amount_format_counted(enum amount amount, double value, char text[AMOUNT_SIZE]);
+/* The fewest decimals, at least `least`, with which two numbers read differently: 3 for 7
+ * and 6.999. Equal numbers need no more than `least`. */
+int amount_decimals(double number, double other, int least);
+
+/* A counted amount, with two decimals: "$7.02", "3.10 GPU hours". With more decimals if it would
+ * look equal to `compared`, which stands beside it. NaN: nothing is compared. */
+const char *amount_format_counted(enum amount amount, double value, double compared,
+                                  char text[AMOUNT_SIZE]);
 
 /* "$245 to $490", "5 hours" */
 const char *amount_format_range(enum amount amount, double from, double to,
                                 char text[AMOUNT_SHARE_SIZE]);
 
-/* "$7.02 of $7", "3.10 of 48 GPU hours" */
+/* "$7.02 of $7", "3.10 of 48 GPU hours", "0.0021 of 0.002 GPU hours" */
 const char *amount_format_share(enum amount amount, double counted, double of,
                                 char text[AMOUNT_SHARE_SIZE]);
 

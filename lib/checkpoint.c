@@ -48,7 +48,7 @@ static int checkpoint_measure_at(int folder, const char *name, unsigned depth,
             if (!text_equal(entry->d_name, ".") && !text_equal(entry->d_name, ".."))
                 (void)checkpoint_measure_at(dirfd(entries), entry->d_name, depth + 1, reach,
                                             extent);
-        (void)closedir(entries); /* they were only read; this also closes `fd` */
+        (void)closedir(entries); /* nothing was written; this closes `fd`, too */
         return 0;
     }
     (void)close(fd); /* it was only read */

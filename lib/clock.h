@@ -1,5 +1,5 @@
-/* Two clocks: calendar time for what is recorded, and steady time for deadlines.
- * A change of the system's clock changes neither. Also reads the times in logs. */
+/* Two clocks: calendar time for what is recorded, and steady time for deadlines. A change of the
+ * system's clock does not change them. Also reads the times in logs. */
 #ifndef PHASED_LIB_CLOCK_H
 #define PHASED_LIB_CLOCK_H
 

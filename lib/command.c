@@ -72,7 +72,7 @@ static bool command_is_too_long(const int files[COMMAND_FILES])
 
 /* Waits for the end of the program. Kills it at the deadline, or if it prints too much. */
 static int command_wait(const char *name, pid_t pid, const int files[COMMAND_FILES],
-                        unsigned seconds, int *ret_status, struct error *err)
+                        unsigned seconds, int *ret_exit_code, struct error *err)
 {
     struct timespec pause = {.tv_nsec = 1000000};
     int64_t deadline_ms = clock_steady_ms() + (int64_t)seconds * 1000;
@@ -95,7 +95,7 @@ static int command_wait(const char *name, pid_t pid, const int files[COMMAND_FIL
                              COMMAND_OUTPUT_MAX >> 20);
         return error_set(err, -ETIMEDOUT, "%s did not end within %u s", name, seconds);
     }
-    *ret_status = ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    *ret_exit_code = ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     return 0;
 }
 

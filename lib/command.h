@@ -37,8 +37,8 @@ int command_ask(const char *const *words, unsigned seconds, struct command_resul
 
 void command_fini(struct command_result *result);
 
-/* The first line of what the program wrote to standard error, without the line end; the caller's to
- * free(). */
+/* The first line of what the program wrote to standard error, without the line end. The caller
+ * frees it. */
 char *command_complaint(const struct command_result *result);
 
 #endif

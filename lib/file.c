@@ -128,18 +128,23 @@ void file_unmap(struct file_map *map)
     *map = (struct file_map){0};
 }
 
-int file_write(int fd, const char *data, size_t size)
+size_t file_put(int fd, const char *data, size_t size)
 {
-    while (size) {
-        ssize_t written = write(fd, data, size);
+    size_t done = 0;
+    while (done < size) {
+        ssize_t written = write(fd, data + done, size - done);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return -errno;
-        data += written;
-        size -= (size_t)written;
+            break;
+        done += (size_t)written;
     }
-    return 0;
+    return done;
+}
+
+int file_write(int fd, const char *data, size_t size)
+{
+    return file_put(fd, data, size) == size ? 0 : -errno;
 }
 
 int file_in_memory(const char *data, size_t size, struct error *err)

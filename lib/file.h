@@ -32,7 +32,10 @@ struct file_map {
 int file_map(const char *path, struct file_map *ret_map, struct error *err);
 void file_unmap(struct file_map *map);
 
-/* Writes all of these bytes, in as many pieces as it takes. Returns 0 or a negative errno. */
+/* Writes these bytes, in as many pieces as it takes. Returns how many were written; fewer than
+ * `size`: errno says why. */
+size_t file_put(int fd, const char *data, size_t size);
+/* The same, for callers that need all bytes. Returns 0 or a negative errno. */
 int file_write(int fd, const char *data, size_t size);
 
 /* Returns the descriptor of an anonymous file with these bytes, at its beginning; programs that are
@@ -80,8 +83,8 @@ int file_create_once(const char *path, const void *data, size_t size, mode_t mod
  * structs, for a file that did not exist, are the same. */
 bool file_is_unchanged(const struct stat *a, const struct stat *b);
 
-/* Whether two paths lead to one file or folder, also by a link. False if one of them leads to
- * none. */
+/* Whether two paths lead to one file or folder, also by a link. False if one path leads to
+ * nothing. */
 bool file_is_same(const char *a, const char *b);
 
 /* Opens the folder, and reads nothing. NFS remembers for long that a file does not exist, unless

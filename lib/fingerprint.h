@@ -1,5 +1,5 @@
 /* A short text that stands for a JSON document. Equal documents have the same fingerprint, whatever
- * the order of their members. Different documents have different ones in practice. */
+ * the order of their members. In practice, different documents have different fingerprints. */
 #ifndef PHASED_LIB_FINGERPRINT_H
 #define PHASED_LIB_FINGERPRINT_H
 

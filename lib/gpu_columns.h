@@ -2,8 +2,8 @@
  * same columns. A value that the driver does not give is absent, never zero.
  *
  * {symbol, name, how the samples of several seconds are combined, dcgm-exporter's name, the help of
- * /metrics}. The last three are percent, but /metrics gives them as shares of 1, as dcgm-exporter
- * does. */
+ * /metrics}. The values of the last three columns are percent, but /metrics gives them as shares of
+ * 1, as dcgm-exporter does. */
 #ifndef PHASED_LIB_GPU_COLUMNS_H
 #define PHASED_LIB_GPU_COLUMNS_H
 

@@ -12,14 +12,13 @@
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HOME_LINKS_MAX = 16 };
+enum { HOME_LINKS_MAX = 16, HOME_KIND_MAX = 64 };
 enum home_kind { HOME_FILE, HOME_FOLDER, HOME_TEXT };
 
 /* The path from the caller or the environment, which may be relative. The caller frees it. */
@@ -281,8 +280,7 @@ static int home_close(const char *path, enum home_kind kind, struct error *err)
     struct stat info;
     if (kind == HOME_FOLDER && stat(path, &info) == 0 && (info.st_mode & 077) &&
         chmod(path, 0700) < 0)
-        return error_set(err, -errno, "cannot take the permissions of others from %s: %s", path,
-                         strerror(errno));
+        return error_set(err, -errno, "cannot close %s to other users: %s", path, strerror(errno));
     return 0;
 }
 
@@ -313,6 +311,20 @@ void home_choose_slurm(const struct home *home)
         (void)setenv("SLURM_CONF", home->slurm_conf, 1); /* fails only without memory */
     else
         (void)unsetenv("SLURM_CONF"); /* the name is good */
+}
+
+bool home_slurm_pretends(void)
+{
+    const char *conf = getenv("SLURM_CONF"), *slash = conf ? strrchr(conf, '/') : NULL;
+    char *kind = NULL;
+    if (!slash)
+        return false;
+    char *path = text_format("%.*s/kind", (int)(slash - conf), conf);
+    bool pretends =
+        file_read(path, HOME_KIND_MAX, &kind, NULL, NULL) == 0 && text_starts(kind, "pretend");
+    free(kind);
+    free(path);
+    return pretends;
 }
 
 int home_is_locked(const struct home *home)

@@ -8,6 +8,7 @@
 #ifndef PHASED_LIB_HOME_H
 #define PHASED_LIB_HOME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -22,7 +23,7 @@ struct error;
     X(log, "phased.log", FILE)                /* messages of the daemon */                         \
     X(daemon_file, "daemon.json", FILE)       /* the address on which the daemon listens for       \
                                                * workers */                                        \
-    X(key, "key", FILE)                       /* what the owner proves itself with over TCP */     \
+    X(key, "key", FILE)                       /* proves over TCP who the owner is */               \
     X(job, "daemon-job", FILE)                /* the daemon runs as a job: `daemon start --as-job` \
                                                */                                                  \
     X(limits, "limits.yaml", TEXT)            /* written by the user: phased(1) */                 \
@@ -70,8 +71,11 @@ int home_check_folder(const char *path, struct error *err);
  * An empty SLURM_CONF counts as not set, and is removed. */
 void home_choose_slurm(const struct home *home);
 
+/* Whether the chosen Slurm is a sandbox whose nodes and GPUs are pretended. Its folder says so. */
+bool home_slurm_pretends(void);
+
 /* Whether a daemon holds the lock of the home: some process, also on another host. A negative
- * errno: nobody can tell, because the file cannot be opened or its file system has no locks. A
+ * errno: it is not known, because the file cannot be opened or its file system has no locks. A
  * daemon holds the lock until it ends. Its process may stay longer, as a zombie: in a container,
  * process 1 may never wait for its children. */
 int home_is_locked(const struct home *home);

@@ -145,8 +145,8 @@ const char *http_client_address(const struct http_client *client)
 
 void http_client_set_timeouts(struct http_client *client, long connect_ms, long total_ms)
 {
-    client->connect_ms = connect_ms;
-    client->total_ms = total_ms;
+    client->connect_ms = connect_ms ? connect_ms : HTTP_CONNECT_MS;
+    client->total_ms = total_ms ? total_ms : HTTP_TOTAL_MS;
 }
 
 static struct curl_slist *http_add_line(struct curl_slist *headers, const char *line)
@@ -237,7 +237,11 @@ static int http_fail(const struct http_client *client, CURLcode code, struct err
         number = EHOSTUNREACH;
     else if (code != CURLE_COULDNT_CONNECT)
         number = 0;
-    const char *words = number ? strerror((int)number) : curl_easy_strerror(code);
+    bool has_ended =
+        code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR || code == CURLE_GOT_NOTHING;
+    const char *words = number      ? strerror((int)number)
+                        : has_ended ? "it ended, or closed the connection, without an answer"
+                                    : curl_easy_strerror(code);
     size_t length = strnlen(words, sizeof reason - 1);
     memcpy(reason, words, length);
     reason[length] = '\0';
@@ -309,8 +313,8 @@ static int http_check_reply(const struct http_client *client, const char *nonce,
         client->address, reply->status);
 }
 
-/* Sends one request and takes its reply, without a look at the code of the reply. `nonce` is NULL
- * if the client does not sign. */
+/* Sends one request and takes its reply. Does not check the code of the reply. `nonce` is NULL if
+ * the client does not sign. */
 static int http_exchange(struct http_client *client, const char *method, const char *path,
                          const char *nonce, const void *body, size_t body_size,
                          struct http_reply *ret_reply, struct error *err)
@@ -359,8 +363,9 @@ out:
 
 /* --- Sealed requests --------------------------------------------------------------------------
  *
- * The daemon has a challenge for each connection, and takes each number once after it. So nobody
- * can use a recorded request again, and neither side needs a clock. */
+ * The daemon has a challenge for each connection. A nonce is this challenge with a number, and the
+ * daemon takes each number once. So nobody can use a recorded request again, and neither side needs
+ * a clock. */
 
 /* Opens the body of a reply whose code is right. */
 static int http_open_reply(const struct http_client *client, struct http_reply *reply,
@@ -377,8 +382,9 @@ static int http_open_reply(const struct http_client *client, struct http_reply *
     return 0;
 }
 
-/* Sends one request under the challenge that is known. The status 401 says that the connection has
- * another challenge, which is known then: the daemon has not taken the request. */
+/* Sends one request under the challenge that is known. Status 401: the daemon has not taken the
+ * request, because the connection has another challenge. The client keeps this challenge from the
+ * reply. */
 static int http_ask_sealed(struct http_client *client, const char *method, const char *path,
                            const void *body, size_t body_size, struct http_reply *ret_reply,
                            struct error *err)

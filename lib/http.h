@@ -27,8 +27,8 @@ void http_reply_fini(struct http_reply *reply);
  * daemon". http_client_free() frees a client and accepts NULL. */
 struct http_client *http_client_new_unix(const char *peer, const char *socket_path);
 struct http_client *http_client_new_tcp(const char *peer, const char *host, unsigned port);
-/* For a server of others, http:// or https://. Paths follow the URL. The proxy is the
- * environment's; the other clients use no proxy. */
+/* For a server that is not phased's: http:// or https://. Paths are appended to the URL. The
+ * environment names the proxy; the other clients use no proxy. */
 struct http_client *http_client_new_url(const char *peer, const char *url);
 void http_client_free(struct http_client *client);
 
@@ -36,7 +36,7 @@ void http_client_free(struct http_client *client);
 const char *http_client_address(const struct http_client *client);
 
 /* Sets how long to wait for a connection, and for one whole request with its reply. `total_ms` must
- * be longer than the 25 s of a long poll. The defaults are 5 s and 60 s. */
+ * be longer than the 25 s of a long poll. 0: the defaults, which are 5 s and 60 s. */
 void http_client_set_timeouts(struct http_client *client, long connect_ms, long total_ms);
 
 /* Adds a header to every request from now on. Neither text may have control characters. */

@@ -11,6 +11,7 @@ lib_libphased_a_SOURCES = \
 	lib/home.c lib/home.h \
 	lib/json.c lib/json.h \
 	lib/limits.c lib/limits.h \
+	lib/loopback.c lib/loopback.h \
 	lib/map.c lib/map.h \
 	lib/memory.c lib/memory.h \
 	lib/option.c lib/option.h \

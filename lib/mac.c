@@ -52,7 +52,8 @@ int mac_secret_parse(const char *text, struct mac_secret *ret_secret, struct err
     mac_ready();
     int code = sodium_hex2bin(secret.key, sizeof secret.key, text, strlen(text), NULL, &size, &end);
     if (code != 0 || size != sizeof secret.key || (*end != '\0' && !text_equal(end, "\n")))
-        return error_set(err, -EINVAL, "not a secret: wanted %d hex digits", MAC_SECRET_SIZE - 1);
+        return error_set(err, -EINVAL, "must be a secret of %d hexadecimal digits",
+                         MAC_SECRET_SIZE - 1);
     *ret_secret = secret;
     sodium_memzero(&secret, sizeof secret);
     return 0;

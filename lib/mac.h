@@ -59,8 +59,8 @@ void mac_reply(const struct mac_secret *secret, const char *nonce, int status, c
  * MAC or is NULL. */
 bool mac_equal(const char *a, const char *b);
 
-/* Encrypts `body` by crypto_secretbox under a key that is made from the secret. The result is
- * random bytes, which the encrypted form begins with, and the encrypted body. The caller frees it.
+/* Encrypts `body` by crypto_secretbox under a key that is made from the secret. The result begins
+ * with random bytes. The encrypted body follows. The caller frees it.
  */
 char *mac_encrypt(const struct mac_secret *secret, const void *body, size_t size, size_t *ret_size);
 /* Returns the body of an encrypted form with a NUL at its end. NULL: it was not encrypted with this

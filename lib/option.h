@@ -63,9 +63,9 @@ void option_print(const struct option_rule *rules);
 int option_refuse(const char *name, const struct error *err);
 
 /* Reads the words of a program. The last value of an option wins, so that a script can override its
- * own. If the words ask for help, prints `usage` and the options. If a word is wrong, refuses it.
- * `arguments` may be NULL: the program takes options only. Returns -1 if the program can go on,
- * otherwise the exit code: 0 or 2. */
+ * own options. If the words ask for help, prints `usage` and the options. If a word is wrong,
+ * refuses it. `arguments` may be NULL: the program takes options only. Returns -1 if the program
+ * can go on, otherwise the exit code: 0 or 2. */
 int option_main(const char *name, const char *usage, char **words, const struct option_rule *rules,
                 struct option_arguments *arguments);
 

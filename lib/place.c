@@ -17,7 +17,8 @@ char *place_self(void)
     return xstrdup(path);
 }
 
-char *place_folder(void)
+/* The folder of the running program; "." if it is unknown. */
+static char *place_folder(void)
 {
     char *self = place_self(), *folder = xstrdup(dirname(self));
     free(self);

@@ -7,9 +7,6 @@
 /* The running program itself; empty if it is unknown. */
 char *place_self(void);
 
-/* The folder of the running program; "." if it is unknown. */
-char *place_folder(void);
-
 /* The path of another program of phased, which may not exist. */
 char *place_program(const char *name);
 

@@ -18,7 +18,7 @@
 
 enum {
     SAVED_FILE_MAX = 64 * 1024 * 1024, /* of checkpoints.json */
-    SAVED_EQUAL_MIN = 3                /* so many of one size show that sizes do not vary */
+    SAVED_EQUAL_MIN = 3                /* this many of one size show that sizes do not vary */
 };
 
 static const char saved_step[] = "{step}";
@@ -190,6 +190,14 @@ int saved_look(const struct saved_pattern *pattern, int64_t after, struct saved_
     return status;
 }
 
+json_t *saved_paths(const struct saved *saved)
+{
+    json_t *paths = saved->path_count > 1 ? json_array() : NULL;
+    for (size_t i = 0; paths && i < saved->path_count; i++)
+        (void)json_array_append_new(paths, json_string(saved->paths[i])); /* not of NULL */
+    return paths;
+}
+
 void saved_fini(struct saved *saved)
 {
     for (size_t i = 0; i < saved->path_count; i++)
@@ -212,9 +220,7 @@ static json_t *saved_json(const struct saved *saved)
 {
     json_t *json = json_pack("{s:s, s:I, s:I}", "path", saved->paths[0], "step",
                              (json_int_t)saved->step, "bytes", (json_int_t)saved->extent.bytes);
-    json_t *paths = json && saved->path_count > 1 ? json_array() : NULL;
-    for (size_t i = 0; paths && i < saved->path_count; i++)
-        (void)json_array_append_new(paths, json_string(saved->paths[i])); /* not of NULL */
+    json_t *paths = json ? saved_paths(saved) : NULL;
     if (paths)
         json_object_set_new(json, "paths", paths);
     return json;
@@ -322,8 +328,8 @@ double saved_near_bytes(double whole)
     return 0.99 * whole;
 }
 
-/* Whether the checkpoint existed before, unchanged or clearly larger. A clearly larger one of the
- * same step means that this run did not finish it. */
+/* Whether the checkpoint existed before, unchanged or clearly larger. If the earlier checkpoint of
+ * the same step was clearly larger, this run did not finish its own. */
 static bool saved_was_there(const json_t *there, const json_t *saved)
 {
     for (size_t i = 0; i < json_array_size(there); i++) {

@@ -8,7 +8,7 @@
  * run's folder: checkpoints.json. The checkpoints that the run has left can then be found after its
  * end, even if its agents died. These are the checkpoints that exist now or existed when the next
  * run began, and that did not exist before. An agent that lives until the end of its run also notes
- * the checkpoints that it did not take for whole, so that nobody takes them for whole later. */
+ * the checkpoints that it did not consider whole, so that nobody considers them whole later. */
 #ifndef PHASED_LIB_SAVED_H
 #define PHASED_LIB_SAVED_H
 
@@ -41,6 +41,9 @@ void saved_pattern_free(struct saved_pattern *pattern);
 /* Lists the existing checkpoints of steps after `after`. Returns -EIO if some may be missing in the
  * list, because a folder cannot be read now. */
 int saved_look(const struct saved_pattern *pattern, int64_t after, struct saved_list *ret_list);
+/* All paths of a checkpoint, because a resume needs all of them: a new reference. NULL: the
+ * checkpoint has only one path. */
+json_t *saved_paths(const struct saved *saved);
 void saved_fini(struct saved *saved);
 void saved_list_fini(struct saved_list *list);
 
@@ -82,7 +85,7 @@ void saved_limit_lower(struct saved_limit *limit, int64_t step, int64_t time_ms)
  *     three or more, and all have the same size,
  *   - less than nine tenths of the bytes of the newest of `told`; or, if `told` is empty or NULL,
  *     of the largest that the run has left.
- * A checkpoint that the agent did not take for whole is left out too, unless somebody has written
+ * A checkpoint that the agent did not consider whole is left out, too, unless somebody has written
  * to it since. */
 json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after,
                    const struct saved_limit *limit, const json_t *told);

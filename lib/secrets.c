@@ -74,7 +74,7 @@ bool secrets_is(const char *name, const char *value)
 {
     if (!*value)
         return false;
-    if (secrets_is_mark(value)) /* or the mark would be read as that of a secret */
+    if (secrets_is_mark(value)) /* otherwise the value would be read as the mark of a secret */
         return true;
     for (size_t i = 0; i < sizeof secrets_names / sizeof *secrets_names; i++)
         if (secrets_matches(secrets_names[i], name))

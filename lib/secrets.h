@@ -18,7 +18,8 @@ enum { SECRETS_SCRUB_MIN = 8 }; /* a shorter value also stands in texts that hav
  * password, or because the value looks like a mark. An empty value is not a secret. */
 bool secrets_is(const char *name, const char *value);
 
-/* Adds the value to `secrets`, which may have it already. Returns its mark, the caller's. */
+/* Adds the value to `secrets`, which may have it already. Returns its mark, which the caller
+ * frees. */
 char *secrets_add(json_t *secrets, const char *name, const char *value);
 
 /* Whether the text is a mark. */
@@ -29,7 +30,7 @@ bool secrets_is_mark(const char *text);
 const char *secrets_value(const json_t *secrets, const char *name, const char *text);
 
 /* Replaces each value of at least SECRETS_SCRUB_MIN bytes, wherever it stands in the text, by
- * "(secret)". `secrets` may be NULL. Returns the new text, the caller's. */
+ * "(secret)". `secrets` may be NULL. Returns the new text, which the caller frees. */
 char *secrets_scrub(const json_t *secrets, char *take_text);
 
 #endif

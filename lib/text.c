@@ -4,6 +4,7 @@
 #include "lib/memory.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +121,24 @@ size_t text_letter(const char *bytes, size_t size, uint32_t *ret_letter)
         return 0;
     *ret_letter = letter;
     return count;
+}
+
+/* ECMA-48: ESC [ parameters final, ESC ] text BEL, ESC _ text ESC \, or ESC intermediates final. */
+size_t text_escape_size(const char *bytes, size_t size)
+{
+    size_t at = 2;
+    if (size < 2 || bytes[0] != '\x1b')
+        return size && bytes[0] == '\x1b';
+    if (bytes[1] && strchr("]P_^X", bytes[1])) {
+        while (at < size && bytes[at] != '\a' && (bytes[at] != '\\' || bytes[at - 1] != '\x1b'))
+            at++;
+        return at < size ? at + 1 : size;
+    }
+    char first = bytes[1] == '[' ? '@' : '0'; /* final bytes are from here to ~ */
+    at = bytes[1] == '[' ? 2 : 1;
+    while (at < size && bytes[at] >= ' ' && bytes[at] < first)
+        at++;
+    return at < size && bytes[at] >= first && bytes[at] <= '~' ? at + 1 : at;
 }
 
 size_t text_fit(const char *string, size_t size_max)
@@ -251,6 +270,20 @@ bool text_is_one_of(const char *word, const char *const *words, size_t count)
         if (text_equal(word, words[i]))
             return true;
     return false;
+}
+
+size_t text_name_size(const char *string, const char *others)
+{
+    size_t size = 0;
+    while (isalnum((unsigned char)string[size]) || (string[size] && strchr(others, string[size])))
+        size++;
+    return size;
+}
+
+void text_add_list(struct text *text, const char *const *words, size_t count, const char *last)
+{
+    for (size_t i = 0; i < count; i++)
+        text_addf(text, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : last, words[i]);
 }
 
 unsigned text_count_lines(const char *string)

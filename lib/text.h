@@ -35,7 +35,10 @@ void text_add_quoted(struct text *text, const char *string);
 void text_add_visible(struct text *text, const char *bytes, size_t size, const char *keep);
 /* The size of the UTF-8 letter at the beginning of `bytes`; 0: the bytes are not a whole letter. */
 size_t text_letter(const char *bytes, size_t size, uint32_t *ret_letter);
-/* The most bytes of a UTF-8 string, up to `size_max`, that cut no letter. */
+/* The size of the escape sequence (a colour, a title, a link) at the beginning of `bytes`, which
+ * may end within the sequence; 0: the bytes begin otherwise. */
+size_t text_escape_size(const char *bytes, size_t size);
+/* The largest size, up to `size_max`, that does not cut a letter of a UTF-8 string. */
 size_t text_fit(const char *string, size_t size_max);
 /* If the string is not UTF-8, each of its bytes that is not ASCII becomes a question mark. */
 void text_make_utf8(char *string);
@@ -59,6 +62,8 @@ bool text_equal(const char *a, const char *b);
 bool text_starts(const char *string, const char *prefix);
 bool text_ends(const char *string, const char *suffix);
 bool text_is_one_of(const char *word, const char *const *words, size_t count);
+/* Adds the words with commas between. `last` is between the last two: " or ". */
+void text_add_list(struct text *text, const char *const *words, size_t count, const char *last);
 
 /* The characters of the names of nodes, and POSIX's limit for the name of a host. */
 #define TEXT_NODE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
@@ -66,6 +71,9 @@ enum { TEXT_NODE_MAX = 255 };
 /* Whether a node can have this name. Such a name is good in paths and in lists. NULL is not a name.
  */
 bool text_is_node(const char *name);
+
+/* How many bytes at the beginning are letters and digits, or are in `others`. */
+size_t text_name_size(const char *string, const char *others);
 
 /* How many newlines the string has. */
 unsigned text_count_lines(const char *string);

@@ -51,6 +51,14 @@ static int units_not_a_duration(const char *text, struct error *err)
     if (units_is_number(text))
         return error_set(err, -EINVAL, "must be a duration with a unit (%.20ss, %.20sm, %.20sh)",
                          text, text, text);
+    unsigned long first, second;
+    int end = 0;
+    if (sscanf(text, "%9lu:%9lu%n", &first, &second, &end) == 2 && text[end] == '\0' &&
+        units_is_clock(text))
+        return error_set(err, -EINVAL,
+                         "must be a duration: %.20s could mean %lum%lus or %luh%lum: write one of "
+                         "them",
+                         text, first, second, first, second);
     if (units_is_clock(text))
         return error_set(err, -EINVAL, "must be a duration: write 1h30m rather than 01:30:00");
     return error_set(err, -EINVAL, "must be a duration (such as 90s, 30m, 1h30m or 2d)");
@@ -118,10 +126,8 @@ int units_parse_gpus(const char *text, char ret_type[UNITS_GPU_TYPE_SIZE], uint3
     if (type_size >= UNITS_GPU_TYPE_SIZE)
         return error_set(err, -EINVAL, "the GPU's type is longer than %d letters",
                          UNITS_GPU_TYPE_SIZE - 1);
-    bool is_good = !colon || type_size > 0;
-    for (size_t i = 0; i < type_size; i++)
-        is_good = is_good && (isalnum((unsigned char)text[i]) || strchr("_-.", text[i]));
-    is_good = is_good && units_number(&at, &count) && !*at;
+    bool is_good = (!colon || type_size > 0) && text_name_size(text, "_-.") >= type_size &&
+                   units_number(&at, &count) && !*at;
     if (!is_good)
         return error_set(err, -EINVAL, "must be a number of GPUs (such as 8 or h100:8)");
     if (count > UNITS_GPUS_MAX)

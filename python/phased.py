@@ -51,6 +51,7 @@ import time
 __all__ = ["metric", "mirror", "checkpoint", "should_stop", "resume_path", "resume_step"]
 
 _LINE_MAX = 65536  # bytes; the agent reads no longer line
+_STEP_END = 2**53  # the agent reads smaller steps
 _MIRROR_MAX = 10000  # calls of metric() that wait for a service
 _MIRROR_EXIT_S = 5  # for all services together: the run may be short of time
 _is_stopping = False
@@ -89,11 +90,8 @@ def mirror(library, **options):
     finish() of W&B's run first sends what waits, for 5 s at most, and ends the mirror. A second
     mirror() to the same library returns the first run.
 
-    The library ends after the mirror, and its end is not limited to 5 s. Without a network, W&B
-    0.27 and newer give up after WANDB_FINISH_TIMEOUT seconds (60). Your own `settings` replace this
-    limit. Older versions wait for the network: set WANDB_MODE=offline, and call `wandb sync`
-    afterwards. MLflow's end takes minutes. MLFLOW_HTTP_REQUEST_TIMEOUT and
-    MLFLOW_HTTP_REQUEST_MAX_RETRIES limit it.
+    The library ends after the mirror, and its end is not limited to 5 s: python/README.md of phased
+    says how long it takes without a network.
 
     Only the first rank mirrors; mirror() returns None on the other ranks. It returns None on all
     ranks if the library is not installed, or if its service does not answer in time: a message on
@@ -126,11 +124,16 @@ def checkpoint(path, step):
     """Reports that the checkpoint of a step, a file or a folder, is whole.
 
     Call it once, after all ranks have written their part. To never leave half a checkpoint, write
-    to another name and rename it (os.replace). Raises FileNotFoundError if the path does not exist.
+    to another name and rename it (os.replace). Raises FileNotFoundError if the path does not exist,
+    and ValueError if it is not UTF-8.
     """
     whole = os.path.realpath(os.fsdecode(path))
     os.stat(whole)
-    _tell({"checkpoint": {"path": whole, "step": _step(step)}})
+    try:
+        text = os.fsencode(whole).decode()
+    except UnicodeDecodeError:
+        raise ValueError("the path of the checkpoint is not UTF-8: %r" % whole) from None
+    _tell({"checkpoint": {"path": text, "step": _step(step)}})
 
 
 def should_stop():
@@ -164,10 +167,9 @@ def _name(name):
 
 def _number(name, value):
     try:
-        number = float(value.item() if hasattr(value, "item") else value)
+        return float(value.item() if hasattr(value, "item") else value)
     except Exception as error:  # tensors raise exceptions of their own
         raise ValueError("%s is not a number: %s" % (name, error)) from None
-    return number
 
 
 def _json_number(number):
@@ -179,11 +181,11 @@ def _json_number(number):
 def _step(step):
     try:
         whole = int(step)
-        is_good = whole == step and 0 <= whole < 2**63
+        is_good = whole == step and 0 <= whole < _STEP_END
     except (TypeError, ValueError, OverflowError):
         is_good = False
     if not is_good:
-        raise ValueError("a step must be a whole number from 0 on: %r" % (step,))
+        raise ValueError("a step must be a whole number from 0 to 2^53 - 1: %r" % (step,))
     return whole
 
 
@@ -209,10 +211,11 @@ def _tell(message):
         _has_complained = True
 
 
-# Each of these variables is 0, empty or absent in the first rank, whoever has started it. Slurm and
-# MPI count if nothing sets RANK: torchrun may order the nodes in its own way.
-_RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "DP_RANK")
-_TASKS = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+# Each of these variables is 0, empty or absent in the first rank, whoever has started it. Those of
+# _TASKS count if nothing sets RANK: torchrun may order the nodes in its own way, and leaves
+# NODE_RANK as it is.
+_RANKS = ("RANK", "DP_RANK")
+_TASKS = ("LOCAL_RANK", "NODE_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
 _WANDB_LIMITS = {"init_timeout": 60, "finish_timeout": 60}  # seconds; W&B 0.27 has the second
 

@@ -7,7 +7,8 @@ MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipeli
 	schema/014_suspected.sql schema/015_search.sql \
 	schema/016_hold_budget.sql schema/017_stop_reason.sql \
 	schema/018_event_members.sql schema/019_similar.sql \
-	schema/020_waiting.sql schema/021_chosen.sql schema/022_cluster.sql
+	schema/020_waiting.sql schema/021_chosen.sql schema/022_cluster.sql \
+	schema/023_notice_of_members.sql
 QUERIES = schema/queries/checkpoint.sql schema/queries/cost.sql schema/queries/event.sql \
 	schema/queries/gate.sql schema/queries/gpu.sql schema/queries/job.sql \
 	schema/queries/journal.sql schema/queries/matrix.sql schema/queries/metric.sql \
@@ -21,13 +22,11 @@ EXTRA_DIST += schema/embed.awk $(MIGRATIONS) $(QUERIES) schema/README.md daemon/
 
 schema/queries.h: schema/embed.awk schema/local.mk $(MIGRATIONS) $(QUERIES)
 	$(AM_V_GEN)$(MKDIR_P) schema && cd $(srcdir) && \
-	$(AWK) -v part=header -f schema/embed.awk $(MIGRATIONS) $(QUERIES) > "$(abs_builddir)/$@.new" && \
-	mv "$(abs_builddir)/$@.new" "$(abs_builddir)/$@"
+	$(AWK) -v part=header -f schema/embed.awk $(MIGRATIONS) $(QUERIES) > "$(abs_builddir)/$@"
 
 schema/queries.c: schema/embed.awk schema/local.mk $(MIGRATIONS) $(QUERIES)
 	$(AM_V_GEN)$(MKDIR_P) schema && cd $(srcdir) && \
-	$(AWK) -v part=source -f schema/embed.awk $(MIGRATIONS) $(QUERIES) > "$(abs_builddir)/$@.new" && \
-	mv "$(abs_builddir)/$@.new" "$(abs_builddir)/$@"
+	$(AWK) -v part=source -f schema/embed.awk $(MIGRATIONS) $(QUERIES) > "$(abs_builddir)/$@"
 # schema: what editors and the record need to know of the data.
 dist_noinst_DATA += schema/workflow.schema.json
 

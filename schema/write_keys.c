@@ -5,6 +5,7 @@
  *                                    added to the forms of the same names
  *   write_keys manual forms.json     a list for phased-spec(5), in mdoc
  *   write_keys reference forms.json  doc/spec.md: an index of the keys, and the list */
+#include "lib/protocol/words.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/slurm_options.h"
 #include "lib/text.h"
@@ -40,12 +41,19 @@ static json_t *null_form(void)
 
 /* --- The schema ------------------------------------------------------------------------------- */
 
+/* `words` ends with NULL. */
+static json_t *word_list(const char *const *words)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; words[i]; i++)
+        (void)json_array_append_new(list, json_string(words[i]));
+    return list;
+}
+
 /* The forms that a value of this type can have. */
 static json_t *type_forms(const struct key_type *type)
 {
-    json_t *list = json_array(), *words = json_array();
-    for (size_t i = 0; type->words[i]; i++)
-        (void)json_array_append_new(words, json_string(type->words[i]));
+    json_t *list = json_array(), *words = word_list(type->words);
     if (type->form)
         (void)json_array_append_new(list, form(type->form));
     else if (json_array_size(words))
@@ -184,6 +192,8 @@ static void write_schema(json_t *forms)
     add_part(forms, "defaults", KEYS_PHASE, KEY_DEFAULTED, "$defs/phase/properties");
     add_part(forms, "overlay", KEYS_PHASE, KEY_BY_GPU, "$defs/phase/properties");
     add_options(forms);
+    (void)json_object_set_new(json_object_get(forms, "notice"), "enum",
+                              word_list(notice_kind_names));
     json_t *schema = json_incref(json_object_get(forms, "workflow"));
     (void)json_object_del(forms, "workflow");
     (void)json_object_set(schema, "$defs", forms);
@@ -260,6 +270,9 @@ static const char reference_head[] =
     "have the key. *own*: each phase sets this key itself, because `defaults` and `extends`\n"
     "do not pass it on. *not by extends*: only `defaults` give it. *by GPU*: `by_gpu` can change\n"
     "it.\n\n"
+    "A map must have its keys that say *Required*. `defaults`, variants and `by_gpu` need\n"
+    "not have them. A phase may get such a key from `defaults` or `extends`, and its `resources`\n"
+    "also by `colocate`.\n\n"
     "## Index\n";
 
 static int compare_names(const void *left, const void *right)

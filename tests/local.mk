@@ -5,6 +5,11 @@ TESTS += tests/unit/test_model_gpu.bats tests/tidy/tidy.sh tests/sim/mutations.s
 include tests/storm/local.mk
 TESTS += tests/system/slurm_faults.bats tests/system/worker_slurm.bats tests/system/page.bats
 TESTS += tests/system/daemon_successor.bats tests/system/recovery.bats
+LONG_UNIT_TESTS = tests/unit/test_daemon_faults tests/unit/test_daemon_journal tests/unit/test_daemon_queue
+if HAVE_CMOCKA
+check_PROGRAMS += $(LONG_UNIT_TESTS)
+TESTS += $(LONG_UNIT_TESTS)
+endif
 TESTS += tests/system/workflows.bats tests/system/requeue_daemon.bats
 TESTS += tests/system/colocate.bats tests/system/guide.bats tests/system/hang.bats
 TESTS += tests/unit/test_model_generate.bats tests/unit/test_model_train.bats
@@ -22,7 +27,7 @@ TESTS += tests/system/ssh.bats tests/system/cli.bats tests/system/daemon.bats
 TESTS += tests/system/remedies.bats tests/system/tarball.bats tests/system/python.bats
 include tests/bench/local.mk
 
-UNIT_TESTS = tests/unit/test_daemon_journal tests/unit/test_daemon_queue tests/unit/test_daemon_faults
+UNIT_TESTS =
 include tests/unit/local.mk
 if HAVE_CMOCKA
 check_PROGRAMS += $(UNIT_TESTS)

@@ -1,28 +1,25 @@
 // Asks the daemon. The token of the address comes out of the fragment at the first load, and stays
-// in this tab. A tab that a link opens asks the other tabs of this page for it.
+// in this tab. A tab that a link opens asks the other tabs of this page for it. The page of the
+// next daemon has another name: the tabs of the two pages do not hear each other.
 
 const TOKEN = 'phased-token';
 const KEPT_MAX = 200; /* answers about runs that have ended */
 const TABS_MS = 400; /* a new tab waits this long before it says that it has no token */
 const tabs = new BroadcastChannel('phased');
 let isGood = false; /* the daemon has taken the token */
-let isRefused = false;
 let isOld = false; /* the daemon had taken the token, and no longer does: it has begun anew */
 
 tabs.addEventListener('message', ({data}) => {
   if (data === 'token?' && isGood) tabs.postMessage({token: sessionStorage.getItem(TOKEN)});
-  if (data.token && (isRefused || !hasToken())) {
+  if (data.token && !hasToken()) {
     sessionStorage.setItem(TOKEN, data.token);
     location.reload();
   }
 });
 
-// A tab whose token is taken tells the other tabs: they may have the token of an earlier daemon.
 function judgeToken(isTaken) {
-  if (isTaken && !isGood) tabs.postMessage({token: sessionStorage.getItem(TOKEN)});
   isOld = !isTaken && (isOld || isGood);
   isGood = isTaken;
-  isRefused = !isTaken;
 }
 
 // Returns whether the address had a token.
@@ -45,8 +42,8 @@ export function askOtherTabs() {
   return new Promise((resolve) => setTimeout(resolve, TABS_MS));
 }
 
-// `code` is that of doc/api.md, or: away (no answer), forbidden (the token is not the daemon's).
-export class ApiError extends Error {
+// `code` is a code of doc/api.md, or: away (no answer), forbidden (the token is not the daemon's).
+class ApiError extends Error {
   constructor(code, message) {
     super(message);
     this.code = code;
@@ -61,13 +58,13 @@ async function ask(path, options, seconds) {
   let body;
   try {
     reply = await fetch(path, {...options, signal, headers: {...headers, ...options.headers}});
-    body = await reply.json().catch(() => null);
+    body = await (reply.ok ? reply.json() : reply.json().catch(() => null));
   } catch (error) {
     if (options.signal && options.signal.aborted) throw error;
     throw new ApiError('away', 'The daemon does not answer.');
   }
   judgeToken(reply.status !== 403);
-  if (reply.ok && body) return body;
+  if (reply.ok) return body;
   if (reply.status === 403)
     throw new ApiError(
       'forbidden',
@@ -91,7 +88,7 @@ export function post(path, body) {
   );
 }
 
-// Keeps at most so many values in a map: the value that was put in first goes first.
+// Keeps at most `most` values in a map. The oldest value goes first.
 export function keep(map, key, value, most) {
   map.delete(key);
   map.set(key, value);

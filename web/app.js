@@ -24,8 +24,8 @@ const BUSY = 5000;
 const LOG = 2000;
 const CALM = 20000; /* milliseconds between two questions */
 const PINGS = 30000; /* between two questions about the cluster */
-const REST = 3; /* the daemon rests so many times as long as it took to answer, */
-const REST_MAX = 60000; /* at most so long */
+const REST = 3; /* the daemon rests this many times as long as its answer took, */
+const REST_MAX = 60000; /* but at most this long */
 const RESTS = ['held', 'succeeded', 'failed', 'cancelled'];
 /* what goes when a field changes */
 const RESETS = {rank: {find: ''}, x: {zoom: ''}, filter: {rows: ''}, state: {rows: ''}};
@@ -39,7 +39,7 @@ let timer = 0;
 let isAsking = false;
 let isLate = false;
 let asked = 0; /* when; 0: a person waits for the answer */
-let took = 0; /* so long took the last answer */
+let took = 0; /* how long the last answer took */
 let goneSince = 0; /* since when the daemon does not answer */
 let clock = 0; /* asks about the daemon and the cluster */
 let user = ''; /* the owner of the daemon */
@@ -48,6 +48,11 @@ let trouble = ''; /* what keeps the daemon from starting anything */
 // Whether `to` shows more of the same place than was asked for.
 function needsMore(from, to) {
   return VIEWS[to.view].ASKS.some((name) => from.params.get(name) !== to.params.get(name));
+}
+
+// The data of the place in the address; null while it loads, when `data` is of the place before.
+function loaded() {
+  return shown === placeOf(route) ? data : null;
 }
 
 function placeOf({view, workflow: number, phase: name}) {
@@ -91,13 +96,7 @@ function complain(error) {
       {class: 'panel bad', role: 'alert', 'data-key': 'trouble'},
       h('p', {}, error.message),
       error.code === 'forbidden' &&
-        h(
-          'p',
-          {},
-          'Open the page again with ',
-          h('code', {}, 'phasectl open'),
-          ': this tab then goes on by itself.',
-        ),
+        h('p', {}, 'Open the page again with ', h('code', {}, 'phasectl open'), '.'),
       error.code !== 'forbidden' && h('p', {}, h('a', {href: '#/workflows'}, 'All workflows')),
     ),
   ]);
@@ -221,7 +220,8 @@ function tellStates(events) {
   );
   const told = rests.map(
     ({workflow: number, phase: name, to, message}) =>
-      `${number}/${name} is ${to}` + (message ? `: ${message}` : ''),
+      `${number}/${name} ${['succeeded', 'failed'].includes(to) ? 'has' : 'is'} ${to}` +
+      (message ? `: ${message}` : ''),
   );
   if (told.length > 0) say(told.slice(-3).join('; '));
 }
@@ -271,7 +271,8 @@ async function cluster() {
   const {message} = reply.cluster;
   user = reply.user;
   trouble = reply.trouble
-    ? `The record cannot be written, so nothing new begins: ${reply.trouble}`
+    ? `The record cannot be written since ${time(reply.trouble_since)}: what is shown is of ` +
+      `that time, and nothing new begins: ${reply.trouble} (home ${reply.home})`
     : reply.cluster.answering
       ? ''
       : `Slurm does not answer, so nothing new begins${message ? `: ${message}` : ''}`;
@@ -280,7 +281,7 @@ async function cluster() {
   return reply.last;
 }
 
-// A failure is left to the questions of the view: the banner tells it.
+// Ignores a failure: the questions of the view fail, too, and the banner says so.
 function ping() {
   cluster().catch(() => null);
 }
@@ -296,7 +297,7 @@ function go() {
   clock = clock || setInterval(ping, PINGS);
   route = current();
   if (before && placeOf(before) === placeOf(route)) {
-    if (data && shown === placeOf(route)) draw();
+    if (loaded()) draw();
     if (needsMore(before, route)) {
       asked = 0;
       refresh();
@@ -314,10 +315,11 @@ function go() {
 }
 
 function goBack() {
+  const here = loaded();
   if (route.view === 'phase')
     location.hash =
-      data && data.phase.matrix
-        ? linkTo(`${route.workflow}/${data.phase.matrix}`)
+      here && here.phase.matrix
+        ? linkTo(`${route.workflow}/${here.phase.matrix}`)
         : linkTo(String(route.workflow));
   else if (['workflow', 'nodes', 'costs'].includes(route.view)) location.hash = '#/workflows';
   else if (route.view === 'compare') location.hash = compare.choose(route);
@@ -336,13 +338,14 @@ const ACTS = {
   keys: () => keys.help($('dialog')),
   skip: () => $('main').focus(),
   set: ({dataset}) => replace({[dataset.name]: dataset.value}),
-  metric: ({dataset}) => curves.toggleMetric(dataset.name, data),
-  more: () => workflows.more(route, data),
-  curve: ({dataset}) => compare.toggleCurve(dataset.name, data),
+  metric: ({dataset}) => loaded() && curves.toggleMetric(dataset.name, data),
+  more: () => workflows.more(route, loaded()),
+  curve: ({dataset}) => loaded() && compare.toggleCurve(dataset.name, data),
   jump: ({dataset}) => logs.jump($('log'), Number(dataset.by)),
   earlier: async () => {
     const height = $('log').scrollHeight;
     await logs.readEarlier();
+    if (!loaded()) return;
     draw();
     $('log').scrollTop = $('log').scrollHeight - height;
   },
@@ -363,7 +366,7 @@ function onClick(event) {
 // Rows are added before the end of the list can be seen.
 function onScroll() {
   const end = $('more');
-  if (end && end.getBoundingClientRect().top < 1.5 * innerHeight) workflows.more(route, data);
+  if (end && end.getBoundingClientRect().top < 1.5 * innerHeight) workflows.more(route, loaded());
 }
 
 // A field with `data-set` changes the state in the address. A box with `data-list` puts its value

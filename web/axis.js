@@ -15,7 +15,7 @@ const GAPS = [
 ];
 const LABEL_PIXELS = 75;
 
-// Where a point {step, time} of a curve that began at the time `begin` stands.
+// The place of a point {step, time} on the axis. The curve began at the time `begin`.
 export function placeOf(kind, point, begin) {
   if (kind === 'wall') return point.time;
   return kind === 'relative' ? point.time - begin : point.step;
@@ -40,7 +40,7 @@ function labelOf(kind, place, gap) {
   return gap >= 60 ? minutes : `${minutes}:${two(date.getSeconds())}`;
 }
 
-// Round times for the labels of an axis of so many pixels: [{v, label}], as dygraphs has them.
+// Round times for the labels of an axis of `pixels` pixels: [{v, label}], as dygraphs has them.
 export function ticks(kind, from, to, pixels) {
   const count = Math.max(pixels / LABEL_PIXELS, 1);
   const gap = GAPS.find((seconds) => (to - from) / seconds <= count) || (to - from) / count;

@@ -158,7 +158,7 @@ function under(context, area, graph, {stitched, bounds, marks, axis}) {
   return () => writeLabels(context, labels);
 }
 
-// The labels of bounds stand above the curves, on a ground of their own.
+// The labels of bounds stand above the curves, with a background.
 function writeLabels(context, labels) {
   context.save();
   context.font = '11px system-ui, sans-serif';

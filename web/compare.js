@@ -2,7 +2,7 @@
 // table that names the curves and says how each of them ended.
 import {get, getOnce, pathOf} from './api.js';
 import * as chart from './chart.js';
-import {chosen, controls, curve, drawCurves, place, together, whyNoCurves} from './curves.js';
+import {chosen, controls, curve, place, together, whyNoCurves} from './curves.js';
 import {h} from './dom.js';
 import {number, plural} from './format.js';
 import {button, state, table} from './parts.js';
@@ -19,13 +19,11 @@ function numbersOf(words) {
   return [...new Set(words.map((word) => parseInt(word, 10)))].filter((n) => n > 0);
 }
 
-// The phases of the workflows, as far as they can have curves. `metrics` is of the newest run,
-// which has no curves at first, while the attempts before have their curves. A member of a sweep is
-// a phase of its own.
+// The phases of the workflows that can have curves. A member of a sweep is a phase of its own.
 async function choicesOf(words, numbers, signal) {
   const workflows = await Promise.all(numbers.map((n) => get('/workflows/' + n, signal)));
-  const isTold = ({address, attempts, metrics}) =>
-    attempts > 1 || Object.keys(metrics).length > 0 || words.includes(address);
+  const isTold = ({address, metrics}) =>
+    Object.keys(metrics).length > 0 || words.includes(address);
   return workflows.flatMap((workflow) =>
     workflow.phases
       .filter((phase) => !isMatrix(phase) && isTold(phase))
@@ -93,7 +91,7 @@ export function toggleCurve(name, {shown}) {
   if (rest.length) replace({with: (rest.length < names.length ? rest : [...names, name]).join()});
 }
 
-// What tells workflows of the same name apart.
+// What differs between workflows of the same name.
 function choicesText(workflow) {
   const set = Object.entries(workflow.set).map(([key, value]) => `${key}=${value}`);
   return [...workflow.variants, ...set].join(' ');
@@ -161,10 +159,7 @@ function chips({choices, shown}) {
   );
 }
 
-// Draws what other modules draw into their own elements.
-export function mounted(main, route, data) {
-  drawCurves(main, route, data);
-}
+export {drawCurves as mounted} from './curves.js';
 
 export function render(route, data) {
   const {metrics, left, shown, named} = data;

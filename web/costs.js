@@ -41,7 +41,7 @@ function moved(month, by) {
   return new Date(year, number - 1 + by, 1);
 }
 
-// A month is that of the clock in front of the person.
+// Months follow the clock of the person's machine.
 export async function load(route, signal) {
   const month = chosen(route);
   const query = new URLSearchParams();

@@ -15,13 +15,13 @@ const BUCKETS = 500;
 const SERIES_MAX = 300; /* that are kept */
 const PLACE_MAX = 1e12; /* a step or a time far beyond those of any run */
 
-// The names of the metrics of a phase; those of a matrix are the metrics of its members.
+// The names of the metrics of a phase. A matrix has the metrics of its members.
 function namesOf(phase) {
   const phases = Array.isArray(phase.members) ? phase.members : [phase];
   return sortMetrics(new Set(phases.flatMap((one) => Object.keys(one.metrics || {}))));
 }
 
-// The metrics that the address asks for, or the one that says most.
+// The metrics that the address asks for, or the most important metric.
 export function chosen(params, phase) {
   const names = listOf(params, 'metric').slice(0, METRICS_MAX);
   return names.length ? names : namesOf(phase).slice(0, 1);
@@ -29,9 +29,9 @@ export function chosen(params, phase) {
 
 const read = new Map(); /* of each series: what was read, and where to read on */
 
-// The series of a run. The daemon reads so many rows for an answer, and then says where to go on.
-// What comes before is kept, so a run that goes on is asked only for its newest part. `range` is
-// [first, last] of the steps; null: the whole series.
+// The series of a run. The daemon reads a limited number of rows for an answer, and says where to
+// go on. What comes before is kept, so a run that goes on is asked only for its newest part.
+// `range` is [first, last] of the steps; null: the whole series.
 async function seriesOf(run, metric, ask, range) {
   const path = `/metrics?name=${encodeURIComponent(metric)}&buckets=${BUCKETS}`;
   const key = run.address + path;
@@ -55,8 +55,8 @@ async function seriesOf(run, metric, ask, range) {
   return known;
 }
 
-// `ask` gets a run and the end of a path. `params` says what the chart shows: where it is zoomed,
-// the daemon is asked for that part once more, in more detail.
+// `ask` gets a run and the end of a path. `params` says what the chart shows. If the chart is
+// zoomed, the daemon is asked again for this part, in more detail.
 export async function curve(runs, metric, ask, params) {
   const zoom = zoomOf(params);
   const begin = runs.length ? runs[0].started : 0;
@@ -79,18 +79,19 @@ export function slotOf({number}) {
   return number <= 2 * chart.COLOURS ? number - 1 : undefined;
 }
 
-// A curve for each member of a sweep, of its newest run. Only the first members are asked for.
+// A curve for each member of a sweep, of its run `begun`. Only the first members are asked for.
 export async function memberCurves(members, metric, ask, params) {
-  const begun = members.filter(({run}) => run && run.started).slice(0, MEMBERS_MAX);
-  const found = await Promise.all(begun.map(({run}) => curve([run], metric, ask, params)));
-  const lines = begun.map((member, i) => ({
+  const begun = members.filter((member) => member.begun);
+  const first = begun.slice(0, MEMBERS_MAX);
+  const found = await Promise.all(first.map((one) => curve([one.begun], metric, ask, params)));
+  const lines = first.map((member, i) => ({
     name: member.phase,
     isBest: member.isBest,
     place: slotOf(member),
     line: found[i].line,
     begin: found[i].begin,
   }));
-  return together(lines);
+  return {...together(lines), begun: begun.length};
 }
 
 // The curves of several phases as one; `noun` is what they are called, unless they are members.
@@ -179,6 +180,12 @@ export function curvesOf(route, data) {
   return [
     !chart.canDraw() && whyNoCurves(),
     controls(route, data, isTable),
+    data.curves[0].begun > MEMBERS_MAX &&
+      h(
+        'p',
+        {class: 'dim', id: 'dropped'},
+        `The curves of the first ${MEMBERS_MAX} of ${data.curves[0].begun} members are shown.`,
+      ),
     metrics.map((metric, i) =>
       h(
         'div',
@@ -212,7 +219,7 @@ function legend(data) {
   return h('p', {class: 'dim legend'}, parts.join('  ·  '));
 }
 
-// The range of the address; null unless it is one that a chart can show.
+// The range of the address; null if a chart cannot show the range.
 function zoomOf(params) {
   const found = /^(-?[\d.]+)-(-?[\d.]+)$/.exec(params.get('zoom') || '');
   const [from, to] = found ? found.slice(1).map(Number) : [];

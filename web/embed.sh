@@ -16,6 +16,7 @@ echo '#include "daemon/api/page.h"'
 number=0
 for file; do
     type_of "$file" >/dev/null
+    [ -r "$file" ] || { echo "embed.sh: cannot read $file; run configure again" >&2 && exit 1; }
     echo "static const unsigned char file_$number[] = {"
     od -An -v -tu1 "$file" | sed 's/[0-9][0-9]*/&,/g'
     echo '0};'

@@ -1,7 +1,7 @@
 // The events of one workflow: all that have happened, for time lines and marks, and those to come.
 import {get} from './api.js';
 
-const PAGE = 1000; /* the daemon gives at most so many at once */
+const PAGE = 1000; /* the daemon gives at most this many at once */
 const KEPT = ['phase', 'checkpoint', 'gate', 'promotion'];
 let known = {workflow: 0, last: 0, list: []};
 
@@ -22,9 +22,9 @@ export async function eventsOf(workflow, signal) {
 
 export const WAIT = 5; /* seconds */
 
-// Waits so long for what happens to the workflow after an event; 0: to any workflow. The daemon
-// does not see that a page has left: it keeps the connection of a question until its wait is over,
-// and it has 32 connections for pages.
+// Waits WAIT seconds for events of the workflow after the event `after`; workflow 0: of any
+// workflow. The daemon does not see that a page has left: it keeps the connection of a question
+// until its wait is over, and it has 32 connections for pages.
 export function waitForEvent(workflow, after, signal) {
   const of = workflow ? `workflow=${workflow}&` : '';
   return get(`/events?${of}after=${after}&wait=${WAIT}`, signal, 40);

@@ -16,16 +16,16 @@ export function duration(seconds) {
   return minutes ? `${minutes}m${two(whole % 60)}s` : `${whole}s`;
 }
 
-// A value may be the text nan, inf or -inf.
+// A value may be the text nan, inf or -inf. Four digits of a number are shown, as by phasectl.
 export function number(value) {
   if (typeof value !== 'number') return value === null || value === undefined ? '' : String(value);
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e9) return String(value);
   if (size >= 1000 && size < 1e9) return value.toFixed(0);
-  const text = value.toPrecision(4);
-  return text.includes('e')
-    ? String(Number(text))
-    : text.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
+  const short = (text) => text.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
+  const [digits, exponent] = value.toExponential(3).split('e');
+  if (exponent >= -4 && exponent < 9) return short(value.toPrecision(4));
+  return `${short(digits)}e${exponent[0]}${two(exponent.slice(1))}`;
 }
 
 export function cost(dollars) {

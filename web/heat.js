@@ -69,7 +69,7 @@ function drawCells(context, {gpus}, width, row) {
   );
 }
 
-// The name of a node stands at its first GPU, as far as there is room.
+// The name of a node stands at its first GPU, if there is room.
 function drawNames(context, {gpus}, row) {
   let free = 0;
   gpus.forEach(({node}, y) => {
@@ -146,7 +146,7 @@ export function sweep() {
   for (const element of maps.keys()) if (!element.isConnected) maps.delete(element);
 }
 
-// Draws again: the colours or the width are others.
+// Draws again, because the colours or the width have changed.
 export function redraw() {
   for (const map of maps.values()) paint(map);
 }

@@ -19,9 +19,9 @@ export function help(dialog) {
 }
 
 function move(by) {
-  const links = [...document.querySelectorAll('#main tr[data-row] a[href]')].filter(
-    (a, i, all) => !all.slice(0, i).some((other) => other.closest('tr') === a.closest('tr')),
-  );
+  const links = [...document.querySelectorAll('#main tr[data-row]')]
+    .map((row) => row.querySelector('a[href]'))
+    .filter(Boolean);
   if (!links.length) return;
   const at = links.findIndex((a) => a.closest('tr').contains(document.activeElement));
   const to =
@@ -36,12 +36,15 @@ function click(element) {
   if (element) element.click();
 }
 
-// Clicks a button of the row that has the focus. Without such a row, the button is of the first
-// phase that waits for a person, or of what the page shows as a whole.
+// Clicks a button of the row that has the focus; a held phase has its buttons in a panel above
+// the rows. Without such a row, the button is of the first phase that waits for a person, or of
+// what the page shows as a whole.
 function decide(at, ...verbs) {
   const row = at && at.closest('tr[data-row]');
   const all = (selector) => [...document.querySelectorAll(selector)];
-  const places = row ? [row] : [...all('#s-held .panel'), ...all('#main .head')];
+  const panels = all('#s-held .panel');
+  const isOfRow = (panel) => panel.querySelector('a').hash === row.querySelector('a').hash;
+  const places = row ? [row, ...panels.filter(isOfRow)] : [...panels, ...all('#main .head')];
   const wanted = verbs.map((verb) => `button[data-verb=${verb}]`).join();
   click(places.map((place) => place.querySelector(wanted)).find(Boolean));
 }

@@ -7,7 +7,8 @@ EXTRA_DIST += web/embed.sh web/README.md $(WEB_FILES)
 CLEANFILES += web/files.c
 nodist_daemon_api_libapi_a_SOURCES = web/files.c
 
-web/files.c: web/embed.sh web/local.mk $(WEB_FILES)
+# dygraphs is not a prerequisite: make would stop if dygraphs was removed after the build. A change
+# of config.status says that configure has looked for dygraphs again.
+web/files.c: web/embed.sh web/local.mk $(WEB_FILES) config.status
 	$(AM_V_GEN)$(MKDIR_P) web && cd $(srcdir) && \
-	$(SHELL) web/embed.sh $(WEB_FILES) $(DYGRAPHS) > "$(abs_builddir)/$@.new" && \
-	mv "$(abs_builddir)/$@.new" "$(abs_builddir)/$@"
+	$(SHELL) web/embed.sh $(WEB_FILES) $(DYGRAPHS) > "$(abs_builddir)/$@"

@@ -3,7 +3,7 @@
 import {plural} from './format.js';
 
 const HALF = 5; /* pixels of half a sign */
-const TOLD = 5; /* so many marks of a kind are told one by one */
+const TOLD = 5; /* at most this many marks of a kind are named one by one */
 const KINDS = {passed: 'good', failed: 'bad', insufficient: 'bad'};
 export const SIGNS = {
   attempt: 'dotted: an attempt begins',

@@ -11,7 +11,7 @@ export function gpuTable(gpus) {
   if (!gpus || !gpus.gpus.length) return null;
   const paces = gpus.paces
     .filter((pace) => pace.step_seconds)
-    .map((pace) => `${pace.node}: ${duration(pace.step_seconds)} a step`)
+    .map((pace) => `${pace.node}: ${number(pace.step_seconds)}s a step`)
     .join('; ');
   const memory = (gpu) =>
     typeof gpu.memory_mib === 'number'
@@ -59,6 +59,12 @@ export function gpuTable(gpus) {
   ];
 }
 
+// In words for people. Without `best`, members have no value, and nothing was chosen.
+function standing({standing: word, value}) {
+  if (word !== 'left') return word;
+  return typeof value === 'number' ? 'stayed' : '';
+}
+
 const STANDINGS = ['best', 'left', '', 'cut', 'out'];
 
 // Members that may still be chosen stand before those that cannot, the best values first. `soFar`
@@ -91,7 +97,7 @@ export function members({phase}, route) {
   if (!Array.isArray(phase.members)) return null;
   const params = [...new Set(phase.members.flatMap((member) => Object.keys(member.case || {})))];
   const mark = (member) =>
-    canDraw() && member.run && member.run.started && slotOf(member) !== undefined
+    canDraw() && member.begun && slotOf(member) !== undefined
       ? swatch(slotOf(member))
       : null;
   const rows = sortMembers(phase).map((member) => ({
@@ -100,11 +106,11 @@ export function members({phase}, route) {
     class: member.isBest ? 'best' : '',
     cells: [
       [mark(member), h('a', {href: link(route.workflow, member.phase)}, member.phase)],
-      ...params.map((name) => number((member.case || {})[name])),
+      ...params.map((name) => String((member.case || {})[name] ?? '')),
       state(stateOf(member)),
       bar(member),
       number(member.value),
-      member.standing ? state(member.standing, member.standing === 'best' ? '★' : '·') : '',
+      standing(member) ? state(standing(member), standing(member) === 'best' ? '★' : '·') : '',
       member.attempts || '',
       member.gpu_seconds ? duration(member.gpu_seconds) : '',
       member.out_reason || (member.state === 'succeeded' && !member.reused ? '' : noteOf(member)),

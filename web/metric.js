@@ -69,8 +69,9 @@ export function refine(rough, fine, [from, to]) {
 
 const NOT_FINITE = {inf: Infinity, '-inf': -Infinity};
 
-// A series of fewer points, by the rule of the API for `buckets`: of each of so many parts of equal
-// numbers of steps, the lowest and the highest point and one that is NaN, and both ends.
+// A series of fewer points, by the rule of the API for `buckets`. The steps are split into `parts`
+// equal parts. Each part keeps its lowest and its highest point, and one point that is NaN. Both
+// ends of the series stay.
 export function thin({steps, times, values}, parts) {
   const width = Math.floor((steps.at(-1) - steps[0]) / parts) + 1;
   const rows = new Map();
@@ -114,9 +115,9 @@ const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
 const KEYS = {'<': 'below', '<=': 'at_most', '>': 'above', '>=': 'at_least'};
 const TURNED = {'<': '>', '<=': '>=', '>': '<', '>=': '<='};
 
-// The comparisons of a condition with a number, as checks with a value and a bound: those of
-// "last(loss) < 3 and 0.1 < mean(lr)" are two. `or` and `not` leave open which comparison counts,
-// so a condition with these words has no bound to draw.
+// The comparisons of a condition with a number, as checks with a value and a bound: "last(loss) < 3
+// and 0.1 < mean(lr)" has two comparisons. `or` and `not` leave open which comparison counts, so a
+// condition with these words has no bound to draw.
 function checksOf(condition) {
   if (/\b(or|not)\b/.test(condition)) return [];
   return bare(condition).split(/\band\b/).flatMap((part) => {

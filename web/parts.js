@@ -35,7 +35,7 @@ export function kindOf(word) {
   return KINDS[word] || 'idle';
 }
 
-// The word and a sign, so that a state is never told by its colour alone.
+// The word and a sign, so that a state never has only a colour.
 export function state(word, sign) {
   const kind = kindOf(word);
   const shown = sign || (ALARMS.includes(word) ? '!' : SIGNS[kind]);

@@ -1,5 +1,5 @@
 // One phase: its curves over all attempts, its attempts, its gate, the log and the GPUs of its
-// newest run or of the run in the address, and the members of a sweep.
+// newest run that has begun or of the run in the address, and the members of a sweep.
 import {get, getOnce, pathOf} from './api.js';
 import {chosen, curve, curvesOf, drawCurves, memberCurves} from './curves.js';
 import {h} from './dom.js';
@@ -40,28 +40,42 @@ const GPU_PARTS = 100;
 const HISTORY_MS = 60000;
 let history = {}; /* of the GPUs of the run that was shown last */
 
-// The run that the address names, else `newest`.
-function runOf({params}, phase, newest) {
-  const attempt = params.get('run');
-  return attempt ? phase.runs.find((run) => run.attempt === Number(attempt)) : newest;
+// The run that the address names, else the newest run that has begun.
+function runOf({params}, phase) {
+  const attempt = Number(params.get('run'));
+  return phase.runs.find((run) => (attempt ? run.attempt === attempt : run.started));
+}
+
+// Adds to each member the newest run that has begun, as `begun`. A member whose newest run waits
+// does not have the runs before.
+async function addBegun({members: all, address}, signal) {
+  const isWaiting = ({run, attempts: count}) => run && !run.started && count > 1;
+  const {runs} = all.some(isWaiting)
+    ? await get('/runs?workflow=' + address.split('/')[0], signal)
+    : {runs: []};
+  const begun = new Map(); /* by phase; the newest run comes first in the list */
+  for (const run of runs) if (run.started && !begun.has(run.phase)) begun.set(run.phase, run);
+  for (const member of all) {
+    const {run, phase} = member;
+    member.begun = run && run.started ? run : begun.get(phase);
+  }
 }
 
 async function logOf(route, phase, signal) {
-  const run = runOf(route, phase, phase.run && phase.run.started && phase.runs[0]);
+  const run = runOf(route, phase);
   if (!run) return null;
   const isLive = run.state !== 'ended';
   const isFollowed = route.params.get('follow') !== '0';
-  const files = (await get(pathOf(run.address) + '/logs', signal)).logs;
+  const {files, trouble} = await logs.list(run.address, signal);
   const rank = Number(route.params.get('rank') || (files[0] && files[0].rank) || 0);
   if (files.length) await logs.read(run.address, rank, isFollowed, signal);
-  return {run, rank, files, isLive, isFollowed};
+  return {run, rank, files, trouble, isLive, isFollowed};
 }
 
-// What the GPUs of a run do, with their history. That of a run that goes on is asked for once a
-// minute, because it is long.
+// What the GPUs of a run do, with their history. The history of a run that goes on is long, so it
+// is asked for once a minute.
 async function gpusOf(route, phase, signal) {
-  const newest = phase.runs.find(({started}) => started);
-  const run = runOf(route, phase, newest);
+  const run = runOf(route, phase);
   if (!run || !run.started || !phase.gpus) return null;
   const path = '/gpus?parts=' + GPU_PARTS;
   if (run.state === 'ended') return {...(await getOnce(run, path, signal)), run};
@@ -82,6 +96,7 @@ export async function load(route, signal) {
     get(path + '?so_far=1', signal),
     eventsOf(route.workflow, signal),
   ]);
+  if (Array.isArray(phase.members)) await addBegun(phase, signal);
   const started = phase.runs
     .filter((run) => run.started)
     .reverse(); /* the API has the newest first */
@@ -150,6 +165,7 @@ function head({phase}) {
     bar(phase),
     typeof phase.eta_s === 'number' && h('span', {}, duration(phase.eta_s) + ' left'),
     run.nodes &&
+      run.nodes.length > 0 &&
       run.state !== 'ended' &&
       h('span', {class: 'dim'}, `job ${run.job_id} on ${run.nodes.join(', ')}`),
     phase.state !== 'held' && h('span', {class: 'buttons'}, buttons(phase.address, rows)),
@@ -165,7 +181,7 @@ function aboutOf({phase}) {
     ? `${plural(phase.gpus, 'GPU')} on ${plural(phase.nodes, 'node')}`
     : plural(phase.nodes, 'node');
   const note = noteOf(phase);
-  const isTold = phase.state === 'held' || /^on [^ ]*$/.test(note); /* elsewhere on the page */
+  const isTold = phase.state === 'held' || /^on [^ ]*$/.test(note); /* shown elsewhere */
   return facts([
     ['note', isTold ? '' : note],
     ['warning', phase.warning],
@@ -271,7 +287,8 @@ function logControls(log, find) {
 function logSection(route, {log}) {
   if (!log) return null;
   const {address} = log.run;
-  if (!log.files.length) return h('p', {class: 'dim'}, `${address} has no log yet.`);
+  if (!log.files.length)
+    return h('p', {class: 'dim'}, log.trouble || `${address} has no log yet.`);
   return [
     logControls(log, route.params.get('find') || ''),
     h('pre', {

@@ -3,7 +3,7 @@
 //   #/compare?with=7/train,9/train   #/nodes   #/costs?month=2026-11
 // A link with the fragment shows the same to another person who may ask this daemon.
 
-export function parse(hash) {
+function parse(hash) {
   const [path, query] = hash.replace(/^#/, '').split(/\?(.*)/s);
   const parts = path.split('/').filter(Boolean).map(decode);
   const params = new URLSearchParams(query || '');
@@ -34,7 +34,7 @@ export function link(workflow, phase) {
   return '#/w/' + workflow + (phase ? '/' + encodeURIComponent(phase) : '');
 }
 
-// An address as a link. That of a run leads to its phase, with the log of the run.
+// An address as a link. The link of a run leads to its phase, with the log of the run.
 export function linkTo(address) {
   const [place, attempt] = address.split('#');
   const [workflow, phase] = place.split('/');

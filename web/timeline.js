@@ -1,6 +1,6 @@
-// The attempts of each phase on one line of time: waiting, running, and waiting for a person. What
-// a piece means is written in it, and told below when it is pointed at or has the focus. A phase
-// alone has a line from its first attempt on.
+// The attempts of each phase on one line of time: waiting, running, and waiting for a person. The
+// meaning of a piece is written in it, and also below while a person points at it or it has the
+// focus. A phase alone has a line from its first attempt on.
 import {ticks} from './axis.js';
 import {h} from './dom.js';
 import {duration, now, number, time} from './format.js';

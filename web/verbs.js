@@ -66,7 +66,8 @@ const HELPS = [
   ['cancel', cancelHelp],
 ];
 
-// A retry does the same, unless it would begin at the start.
+// Hides `resume` unless `retry` would begin at the start. If `retry` would begin at a checkpoint,
+// both do the same.
 function isShown(verb, phase) {
   return verb !== 'resume' || (isJudged(phase) && !isMatrix(phase));
 }
@@ -127,7 +128,7 @@ const PAST = {
   release: 'released',
   cancel: 'cancelled',
   retry: 'will be run again',
-  resume: 'resumes from its newest checkpoint',
+  resume: 'resumes from its newest good checkpoint',
 };
 const STOPPING = {
   hold: 'is being held: its run stops',

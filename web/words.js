@@ -12,7 +12,7 @@ export function isMatrix(phase) {
   return Boolean(phase.of_members);
 }
 
-// The sums of a matrix are those of its members.
+// A matrix has the sums of its members.
 export function totals(phase) {
   return phase.of_members || phase;
 }
@@ -20,9 +20,10 @@ export function totals(phase) {
 // The state to show. A phase whose run is being stopped says so.
 export function stateOf(phase) {
   const run = phase.run || {};
-  if (phase.state === 'blocked' && totals(phase).begun > 0) {
-    const {queued, active, deciding} = totals(phase).states;
-    return queued && !active && !deciding ? 'queued' : 'active'; /* where its members are */
+  if (phase.state === 'blocked' && isMatrix(phase)) {
+    const {queued, active, deciding, blocked, held} = totals(phase).states; /* of its members */
+    if (held && !queued && !active && !deciding && !blocked) return 'held';
+    if (totals(phase).begun > 0) return queued && !active && !deciding ? 'queued' : 'active';
   }
   const isOpen = phase.state === 'active' || phase.state === 'queued';
   const isStopping = run.state === 'stopping' || (run.wish && run.state !== 'ended');
@@ -41,7 +42,7 @@ export function progressOf(phase) {
   return {done: phase.step, total, text: total ? `${phase.step}/${phase.total}` : `${phase.step}`};
 }
 
-// Names of metrics, with those first that say most about training.
+// Names of metrics. The most important names for training come first.
 export function sortMetrics(names) {
   const rank = (name) =>
     name === 'loss' ? 0 : name === 'train_loss' ? 1 : name.includes('loss') ? 2 : 3;
@@ -53,12 +54,17 @@ export function metricOf(phase) {
   return best ? `${best} ${number(phase.metrics[best])}` : '';
 }
 
-// The first phase that is at work or held, else the first that is queued, else the first that is
-// blocked, else the last.
+// Whether a phase or a member of a sweep waits for a person, also while others are at work.
+export function isHeld(workflow) {
+  return workflow.phases.some((phase) => phase.state === 'held');
+}
+
+// The first phase that is held, else the first that is at work, else the first that is queued, else
+// the first that is blocked, else the last. Members of a sweep do not count.
 export function currentPhase(workflow) {
   const phases = workflow.phases.filter((phase) => !phase.matrix);
   const open = phases.filter((phase) => !isFinal(phase.state));
-  const rank = (phase) => ['queued', 'blocked'].indexOf(stateOf(phase));
+  const rank = (phase) => ({held: -1, queued: 1, blocked: 2})[stateOf(phase)] || 0;
   return open.sort((a, b) => rank(a) - rank(b))[0] || phases.at(-1);
 }
 
@@ -182,7 +188,8 @@ export function stepsOf(run) {
   return typeof run.last_step === 'number' ? `${run.first_step}–${run.last_step}` : '';
 }
 
-// The rows of /v1/costs, summed by what `keyOf` says of them: a sum has its key and its first row.
+// The rows of /v1/costs, summed by the key that `keyOf` gives each row. A sum has its key and its
+// first row.
 export function costsBy(rows, keyOf) {
   const found = new Map();
   for (const row of rows) {

@@ -84,7 +84,7 @@ export function crumbs(route) {
   return [[String(route.workflow), link(route.workflow)]];
 }
 
-// The phase that this phase stands below: the last of those it comes after.
+// The phase that this phase stands below: the last of the phases that it comes after.
 function parentOf(phases, phase) {
   return Math.max(
     -1,
@@ -114,7 +114,8 @@ function phaseRow(route, {phase, before}) {
   const note = [noteOf(phase), also, phase.warning && `warning: ${phase.warning}`]
     .filter(Boolean)
     .join('; ');
-  const verbs = phase.state === 'held' ? [] : verbsOf(phase); /* what is held has them above */
+  /* the panel above has the verbs of held phases */
+  const verbs = phase.state === 'held' ? [] : verbsOf(phase);
   return {
     key: phase.phase,
     open: true,
@@ -180,12 +181,11 @@ function moneyOf(workflow) {
     .filter(Boolean)
     .join(', ');
   const of = budget(workflow.budget);
-  const pace =
-    typeof usd === 'number'
-      ? cost(usd)
-      : typeof hours === 'number'
-        ? `${number(hours)} GPU hours`
-        : '';
+  /* GPU hours if there is no price, or if the budget is in GPU hours */
+  const hasHours =
+    typeof hours === 'number' &&
+    (typeof usd !== 'number' || typeof limits.gpu_hours === 'number');
+  const pace = [cost(usd), hasHours && `${number(hours)} GPU hours`].filter(Boolean).join(' and ');
   const isTooMuch = usd > limits.usd || hours > limits.gpu_hours;
   if (!spent && !of) return '';
   return [

@@ -7,6 +7,7 @@ import {link, listOf, replace} from './route.js';
 import {
   currentPhase,
   isFinal,
+  isHeld,
   isMatrix,
   membersNote,
   metricOf,
@@ -15,9 +16,9 @@ import {
 } from './words.js';
 
 const GROUPS = [
-  ['Waiting for you', (workflow) => workflow.state === 'held'],
-  ['At work', (workflow) => workflow.state === 'running'],
-  ['Over', (workflow) => !['held', 'running'].includes(workflow.state)],
+  ['Waiting for you', isHeld],
+  ['At work', (workflow) => workflow.state === 'running' && !isHeld(workflow)],
+  ['Over', (workflow) => isFinal(workflow.state)],
 ];
 const ROWS = 100; /* that are added at the end of the list */
 const ROWS_ASKED = 500; /* by one question */
@@ -59,7 +60,7 @@ export async function load({params}, signal) {
   return {workflows: unique(found), total, hasMore: found.length >= wanted && found.length < total};
 }
 
-// Whether the list is asked for at once after these events. A long list waits for its turn.
+// Whether to ask for the list at once after these events. A long list waits for its turn.
 export function changes(events, data) {
   const isShort = !data || !data.workflows || data.workflows.length <= 2 * ROWS;
   return isShort && events.some(({type}) => type === 'phase' || type === 'run');
@@ -124,7 +125,7 @@ function row(workflow, isPicked) {
   return {
     key: String(workflow.workflow),
     open: true,
-    class: workflow.state === 'held' ? 'needs' : '',
+    class: isHeld(workflow) ? 'needs' : '',
     cells: [
       pick(workflow.workflow, isPicked),
       [

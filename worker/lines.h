@@ -12,7 +12,7 @@ struct lines {
     struct text partial;
 };
 
-/* Takes a line without its end, NUL-terminated; borrowed during the call. It must not call
+/* Takes a line, NUL-terminated and without its end; borrowed during the call. Must not call
  * lines_feed(). */
 typedef void lines_found(void *context, const char *line, size_t size);
 

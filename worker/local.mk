@@ -5,6 +5,7 @@ include worker/preflight/local.mk
 # What unit tests link too.
 noinst_LIBRARIES += worker/libworker.a
 worker_libworker_a_SOURCES = \
+	worker/gpu_list.c worker/gpu_list.h \
 	worker/lines.c worker/lines.h \
 	worker/nvml.c worker/nvml.h
 include worker/health/local.mk

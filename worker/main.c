@@ -11,7 +11,6 @@
 
 #include <curl/curl.h>
 #include <stdio.h>
-#include <string.h>
 
 static const char usage[] =
     "usage: phase-worker lead JOB_DIR              the batch script of a job\n"
@@ -57,7 +56,7 @@ int main(int argc, char **argv)
         return task_main(argv[2]);
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return 1;
-    int status = is_lead ? lead_main(argv[2], is_guest) : agent_main(argv[2]);
+    int exit_code = is_lead ? lead_main(argv[2], is_guest) : agent_main(argv[2]);
     curl_global_cleanup();
-    return status;
+    return exit_code;
 }

@@ -1,4 +1,4 @@
-/* Loads NVML's functions, and calls those that every reader of GPUs calls alike. */
+/* Loads NVML's functions, and makes the calls that all readers of GPUs share. */
 #include "worker/nvml.h"
 
 #include "lib/error.h"
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The place of each symbol. Function pointers of different types have one representation. */
+/* The place of each symbol. All types of function pointers have the same representation. */
 static const struct {
     const char *name;
     size_t offset;

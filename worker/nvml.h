@@ -1,11 +1,11 @@
 /* NVML through dlopen(), with declarations of our own. So the programs start on nodes without a
  * driver, and are built without NVIDIA's headers. The layouts and numbers are those of nvml.h, and
- * NVIDIA keeps this ABI. Structs with a version contain their size in it.
+ * NVIDIA keeps this ABI. The version of a struct contains the size of the struct.
  *
- * Only the needed functions are always there. Older drivers lack others, which are NULL then. Any
+ * Only the needed functions are always there. Another function is NULL if the driver lacks it. Any
  * call may return NVML_NOT_SUPPORTED, which is normal. A call may block forever on a wedged GPU,
- * and no signal ends it. So only a process that can be left behind calls NVML. Use it in one
- * thread. */
+ * and no signal ends the call. So call NVML only in a process that can be left behind, and only in
+ * one thread. */
 #ifndef PHASED_WORKER_NVML_H
 #define PHASED_WORKER_NVML_H
 
@@ -152,8 +152,8 @@ int nvml_open(const char *path, struct nvml *ret_nvml, unsigned *ret_count, stru
 /* Returns the driver's text for this status; never NULL. */
 const char *nvml_message(const struct nvml *nvml, int status);
 
-/* Reads the bytes of a GPU's memory: without what the driver reserves, if the driver can tell.
- * Returns an enum nvml_status. */
+/* Reads the used and the total bytes of a GPU's memory. Memory that the driver reserves does not
+ * count as used if the driver tells it. Returns an enum nvml_status. */
 int nvml_memory_of(const struct nvml *nvml, void *device, unsigned long long *ret_used,
                    unsigned long long *ret_total);
 

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/compare/difference.h"
+#include "cli/current.h"
 #include "cli/field.h"
 #include "cli/options.h"
 #include "cli/phrases.h"
@@ -12,19 +13,17 @@
 #include "cli/view.h"
 #include "lib/address.h"
 #include "lib/error.h"
-#include "lib/memory.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define DIFF_CHANGES "changes" /* what git diff printed at the submission */
 
-/* One of the two. All JSON is owned. */
+/* One of the two sides. All JSON is owned. */
 struct diff_side {
     struct address address;
     char name[ADDRESS_TEXT_SIZE];
@@ -32,12 +31,12 @@ struct diff_side {
     json_t *params;  /* by phase, by name */
     json_t *spec;    /* the resolved file, or phase, without params */
     json_t *figures; /* by phase: what diff_figures[] has */
-    json_t *total;   /* of a workflow: the same of all phases together; else NULL */
+    json_t *total;   /* of a workflow: the figures of all phases together; else NULL */
 };
 
 struct diff {
     struct diff_side left, right;
-    json_t *code, *params, *spec; /* what differs, as difference_find() tells it */
+    json_t *code, *params, *spec; /* what differs, from difference_find() */
 };
 
 static void diff_fini(struct diff *diff)
@@ -108,7 +107,8 @@ static void diff_take_phase(struct diff_side *side, json_t *phase)
     (void)json_object_set_new(json_object_get(side->spec, "phases"), name, rest);
 }
 
-/* Takes the params and the rest of the resolved file, by phase. A matrix stands for its members. */
+/* Takes the params and the rest of the resolved file, by phase. A matrix has one entry for all its
+ * members. */
 static void diff_read_spec(struct diff_side *side, const json_t *source)
 {
     json_t *resolved = diff_resolve(source), *phase;
@@ -138,11 +138,12 @@ static void diff_add_figure(json_t *figures, const char *name, const json_t *val
         (void)json_object_set(figures, name, (json_t *)value); /* fails only without memory */
 }
 
-static json_t *diff_phase_figures(const json_t *phase)
+/* `state` is what `status` shows. */
+static json_t *diff_phase_figures(const json_t *phase, const char *state)
 {
     const json_t *total = members_total(phase);
     json_t *figures = json_object();
-    diff_add_figure(figures, "state", json_object_get(phase, "state"));
+    (void)json_object_set_new(figures, "state", json_string(state));
     diff_add_figure(figures, "runs", json_object_get(total, "attempts"));
     diff_add_figure(figures, "step", json_object_get(phase, "step"));
     diff_add_figure(figures, "best", json_object_get(phase, "best"));
@@ -207,15 +208,16 @@ static int diff_read_figures(struct cli *cli, struct diff_side *side, struct err
         return status;
     side->figures = json_object();
     if (address_kind(&side->address) == ADDRESS_PHASE)
-        (void)json_object_set_new(side->figures, "phase", diff_phase_figures(json));
+        (void)json_object_set_new(side->figures, "phase",
+                                  diff_phase_figures(json, view_state(json)));
     json_array_foreach(json_object_get(json, "phases"), i, phase)
     {
         if (!members_has(phase))
             (void)json_object_set_new(side->figures, field_text(phase, "phase"),
-                                      diff_phase_figures(phase));
+                                      diff_phase_figures(phase, view_state(phase)));
     }
     if (address_kind(&side->address) == ADDRESS_WORKFLOW)
-        side->total = diff_phase_figures(json);
+        side->total = diff_phase_figures(json, current_state(json));
     json_decref(json);
     return 0;
 }

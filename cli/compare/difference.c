@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The table of the subsequence has at most so many cells. Longer texts are compared as a whole. */
+/* The table of the subsequence has at most this many cells. Longer texts are compared as a
+ * whole. */
 enum { DIFFERENCE_CELLS_MAX = 16 << 20, DIFFERENCE_JSON_MAX = 60 /* longer JSON is not shown */ };
 
 /* --- Documents -------------------------------------------------------------------------------- */
@@ -85,8 +86,8 @@ static void difference_add(const char *sign, const char *line, unsigned indent, 
     text_add(text, "\n");
 }
 
-/* The lengths of the longest common subsequences of the rests of both sides: cell (i, j) is of the
- * lines from i and from j on. */
+/* Cell (i, j) of the table is the length of the longest common subsequence of two texts: the lines
+ * of `a` from i on, and the lines of `b` from j on. */
 static unsigned *difference_table(const struct difference_side *a, const struct difference_side *b)
 {
     size_t width = b->count + 1;

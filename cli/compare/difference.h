@@ -8,9 +8,10 @@
 
 struct text;
 
-/* Appends {"path", "left", "right"} to `list` for each value that differs. `path` has the keys with
- * dots between, after those in `path`. A value that one side lacks is not a member. Objects are
- * compared by their members, everything else as a whole. Numbers are equal if their values are. */
+/* Appends {"path", "left", "right"} to `list` for each value that differs. "path" is `path` and the
+ * keys below it, joined by dots. If one side lacks the value, the object has no member for this
+ * side. Objects are compared by their members, everything else as a whole. Numbers are equal if
+ * their values are. */
 void difference_find(const char *path, const json_t *left, const json_t *right, json_t *list);
 
 /* Adds the lines that only the left text has, each after "- ", and those that only the right text

@@ -26,7 +26,7 @@ static void doctor_print(const struct cli *cli, const json_t *findings)
     cli_print(&text);
 }
 
-/* Chooses as the daemon does. Returns whether Slurm is the sandbox of the home. */
+/* Chooses the Slurm that the daemon would choose. Returns whether it is the sandbox of the home. */
 static bool doctor_choose_slurm(const struct cli *cli)
 {
     home_choose_slurm(&cli->home);
@@ -34,7 +34,7 @@ static bool doctor_choose_slurm(const struct cli *cli)
     return chosen && text_equal(chosen, cli->home.slurm_conf);
 }
 
-/* Without its configuration, Slurm's programs try for a minute. */
+/* Returns false if SLURM_CONF cannot be read: Slurm's programs would then try for a minute. */
 static bool doctor_has_slurm(json_t *findings)
 {
     const char *path = getenv("SLURM_CONF");

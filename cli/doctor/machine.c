@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/doctor/finding.h"
+#include "cli/format.h"
 #include "lib/command.h"
 #include "lib/error.h"
 #include "lib/file.h"
@@ -24,7 +25,7 @@ enum {
     MACHINE_BYTES_MIN_MIB = 256,   /* the record, its journal and a few logs */
     MACHINE_BYTES_LOW_MIB = 10240, /* a checkpoint may be as large */
     MACHINE_FILES_MIN = 1000,
-    MACHINE_FILES_LOW = 20000, /* a run of 100 nodes makes some hundred */
+    MACHINE_FILES_LOW = 20000, /* a run of 100 nodes makes some hundred files */
     MACHINE_DESCRIPTORS_LOW = 4096,
 };
 
@@ -73,8 +74,8 @@ void machine_judge_system(unsigned long type, const char *what, const char *path
                     path, systems[i].name);
     else if (!systems[i].is_shared)
         finding_add(findings, FINDING_WARNING, what, share,
-                    "%s is on %s, a file system of this machine alone unless it is exported", path,
-                    systems[i].name);
+                    "%s is on %s, a file system that only this machine has, unless it is exported",
+                    path, systems[i].name);
     else
         finding_add(findings, systems[i].advice ? FINDING_NOTE : FINDING_OK, what,
                     systems[i].advice,
@@ -92,8 +93,9 @@ void machine_judge_space(const struct machine_space *space, json_t *findings)
     enum finding_severity severity = mib < MACHINE_BYTES_MIN_MIB   ? FINDING_ERROR
                                      : mib < MACHINE_BYTES_LOW_MIB ? FINDING_WARNING
                                                                    : FINDING_OK;
+    char free_space[FORMAT_SIZE];
     finding_add(findings, severity, "space", severity == FINDING_OK ? NULL : advice,
-                "%.1f GiB free in the home", (double)mib / 1024);
+                "%s free in the home", format_bytes(space->free_bytes, free_space));
     if (space->files == 0)
         return;
     severity = space->free_files < MACHINE_FILES_MIN   ? FINDING_ERROR

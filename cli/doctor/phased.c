@@ -36,15 +36,33 @@ enum {
 
 /* --- The daemon ------------------------------------------------------------------------------- */
 
-static void phased_judge_ping(const json_t *ping, json_t *findings)
+/* Whether a process of this host runs another file than the `phased` beside this program. A file
+ * that was replaced counts as another file. Returns false if the file of the process cannot be
+ * read. */
+static bool phased_is_replaced(long long pid)
+{
+    struct stat here, there;
+    char *path = place_program("phased"), *link = text_format("/proc/%lld/exe", pid);
+    bool is_other = stat(path, &here) == 0 && stat(link, &there) == 0 &&
+                    (here.st_dev != there.st_dev || here.st_ino != there.st_ino);
+    free(link);
+    free(path);
+    return is_other;
+}
+
+static void phased_judge_ping(const struct cli *cli, const json_t *ping, json_t *findings)
 {
     const json_t *cluster = json_object_get(ping, "cluster");
     const char *version = field_text(ping, "version"), *trouble = field_text(ping, "trouble");
-    bool is_same = text_equal(version, PACKAGE_VERSION);
-    finding_add(findings, is_same ? FINDING_OK : FINDING_WARNING, "daemon",
-                is_same ? NULL : "`phasectl daemon stop` and `start`: running jobs go on",
-                "phased %s runs (pid %lld)%s%s", version, field_integer(ping, "pid"),
-                is_same ? "" : ", and phasectl is ", is_same ? "" : PACKAGE_VERSION);
+    long long pid = field_integer(ping, "pid");
+    const char *other = "";
+    if (!text_equal(version, PACKAGE_VERSION))
+        other = ", and phasectl is " PACKAGE_VERSION;
+    else if (!cli->is_remote && phased_is_replaced(pid))
+        other = ", but it is not the program that is beside phasectl now";
+    finding_add(findings, *other ? FINDING_WARNING : FINDING_OK, "daemon",
+                *other ? "`phasectl daemon stop` and `start`: running jobs go on" : NULL,
+                "phased %s runs (pid %lld)%s", version, pid, other);
     if (*trouble)
         finding_add(findings, FINDING_ERROR, "daemon", "make room, or repair the file system",
                     "the record cannot be written, so nothing new begins: %s", trouble);
@@ -87,9 +105,9 @@ static void phased_look_at_daemon(struct cli *cli, json_t *findings)
         finding_add(findings, FINDING_ERROR, "locks",
                     "make the file yours, or set PHASED_HOME to a file system with locks; Lustre "
                     "needs the mount option flock",
-                    "nobody can tell whether %s is locked: %s", cli->home.lock, strerror(-held));
+                    "cannot find out whether %s is locked: %s", cli->home.lock, strerror(-held));
     if (status == 0) {
-        phased_judge_ping(ping, findings);
+        phased_judge_ping(cli, ping, findings);
         phased_look_at_port(cli, findings);
     } else if (status == -ECONNREFUSED && held <= 0) {
         finding_add(findings, FINDING_NOTE, "daemon", "start it: `phasectl daemon start`",
@@ -120,12 +138,12 @@ static void phased_look_at_record(const struct cli *cli, json_t *findings)
     long long mib = (long long)about.st_size / (1024 * 1024);
     if (status < 0)
         finding_add(findings, FINDING_ERROR, "record",
-                    "copy phased.db away before anything else; sqlite3 has `.recover`", "%s",
+                    "copy phased.db to a safe place first; then try `.recover` of sqlite3", "%s",
                     err.message);
     else if (version > MIGRATION_COUNT)
         finding_add(findings, FINDING_ERROR, "record",
                     "use the newer phased again, or another PHASED_HOME",
-                    "a newer phased wrote the record (schema %lld, this one knows %d)", version,
+                    "a newer phased wrote the record (schema %lld; this phased knows %d)", version,
                     MIGRATION_COUNT);
     else if (mib >= PHASED_RECORD_LARGE_MIB)
         finding_add(findings, FINDING_NOTE, "record",
@@ -185,7 +203,7 @@ void phased_look_at_home(struct cli *cli, json_t *findings)
     }
     if (status < 0) {
         finding_add(findings, FINDING_ERROR, "home",
-                    "phased does not start until this is mended; phased(1) says how", "%s",
+                    "phased does not start until this is repaired; phased(1) says how", "%s",
                     err.message);
         return;
     }
@@ -197,7 +215,7 @@ void phased_look_at_home(struct cli *cli, json_t *findings)
 
 /* --- Programs --------------------------------------------------------------------------------- */
 
-/* Whether a program of phased runs: a library that is gone prevents it. */
+/* Whether a program of phased starts. A program does not start if a library is missing. */
 static bool phased_try(const char *name, const char *option, const char *what, const char *advice,
                        struct command_result *ret_result, json_t *findings)
 {

@@ -2,7 +2,7 @@
 #include "cli/doctor/settings.h"
 
 #include "cli/doctor/finding.h"
-#include "cli/doctor/hosts.h"
+#include "cli/doctor/nodelist.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 
@@ -12,7 +12,7 @@
 
 enum {
     SETTING_SIZE = 512,
-    SETTING_AGE_MIN_S = 60, /* phased may look only each 30 s */
+    SETTING_AGE_MIN_S = 60, /* phased may look only every 30 s */
     SETTING_KILL_WAIT_MIN_S = 10,
     SETTING_BATCH_START_MIN_S = 10, /* Slurm's default */
     SETTING_REQUEUES_MIN = 3,
@@ -287,8 +287,8 @@ size_t setting_read_partitions(const char *partitions, const char *nodes,
         partition.grace_s = strtol(word, NULL, 10);
         word_value(at, "MaxTime", partition.max_time, sizeof partition.max_time);
         word_value(at, "PreemptMode", partition.preemption, sizeof partition.preemption);
-        const char *hosts = word_find(at, "Nodes", &size);
-        partition.hosts = text_format("%.*s", size, hosts);
+        const char *nodelist = word_find(at, "Nodes", &size);
+        partition.nodelist = text_format("%.*s", size, nodelist);
         for (const char *line = nodes; line && *line;
              line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
             partition_add_nodes(&partition, line);
@@ -302,7 +302,7 @@ size_t setting_read_partitions(const char *partitions, const char *nodes,
 void setting_free_partitions(struct setting_partition *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        free(list[i].hosts);
+        free(list[i].nodelist);
     free(list);
 }
 
@@ -329,11 +329,12 @@ static void judge_preemption(const struct setting_partition *partition, const ch
                     partition->grace_s);
     if (strstr(mode, "CANCEL"))
         finding_add(findings, FINDING_NOTE, name,
-                    "phased submits a new job, which begins anew in the queue",
+                    "a job requeues itself; if that fails, phased submits a new job, which begins "
+                    "anew in the queue",
                     "jobs that are preempted are cancelled (PreemptMode)");
 }
 
-/* Returns the name of a partition for which the jobs of this one may be preempted, or NULL. */
+/* Returns the name of a partition whose jobs may preempt the jobs of this partition, or NULL. */
 static const char *partition_above(const char *config, const struct setting_partition *list,
                                    size_t count, size_t index)
 {
@@ -343,7 +344,7 @@ static const char *partition_above(const char *config, const struct setting_part
         return NULL;
     for (size_t i = 0; i < count; i++)
         if (list[i].is_up && list[i].tier > list[index].tier &&
-            hosts_may_share(list[i].hosts, list[index].hosts))
+            nodelist_may_share(list[i].nodelist, list[index].nodelist))
             return list[i].name;
     return NULL;
 }

@@ -19,7 +19,7 @@ struct setting_partition {
     char gpus[128]; /* such as "8 x gpu:h100:8"; empty: none */
     bool has_gpus;
     size_t nodes, away; /* of `sinfo` */
-    char *hosts;        /* the names of its nodes, such as "n[1-4]" */
+    char *nodelist;     /* the names of its nodes, such as "n[1-4]" */
 };
 
 /* Trial submissions to the partitions that are up. */
@@ -40,8 +40,8 @@ void setting_judge(const char *config, json_t *findings);
 /* Compares the Slurm of phased's module to the controller's: texts such as "24.11.5". */
 void setting_judge_version(const char *built, const char *controller, json_t *findings);
 
-/* Reads the text of `scontrol show partition`, and that of `sinfo -h -o %R|%G|%F`. Returns the
- * number of partitions. The caller frees the list with setting_free_partitions(). */
+/* Reads the texts of `scontrol show partition` and of `sinfo -h -o %R|%G|%F`. Returns the number of
+ * partitions. The caller frees the list with setting_free_partitions(). */
 size_t setting_read_partitions(const char *partitions, const char *nodes,
                                struct setting_partition **ret_list);
 void setting_free_partitions(struct setting_partition *list, size_t count);

@@ -60,7 +60,8 @@ static void slurm_judge_pings(const char *config, json_t *findings)
                         (int)strcspn(at, "\n"), at);
 }
 
-/* Lets Slurm judge a job of one GPU that is not queued. False: it did not answer. */
+/* Asks Slurm whether it would take a job of one GPU. The job is not queued. Returns false if Slurm
+ * did not answer. */
 static bool slurm_try(const struct setting_partition *partition, bool *ret_is_taken,
                       json_t *findings)
 {
@@ -102,7 +103,7 @@ static void slurm_drop_variables(json_t *findings)
         }
         char *name = text_format("%.*s", (int)strcspn(*variable, "="), *variable);
         text_addf(&names, "%s%s", names.size ? ", " : "", name);
-        (void)unsetenv(name); /* the variables after it move up; it fails for no such name */
+        (void)unsetenv(name); /* the next variable moves to this place */
         free(name);
     }
     if (names.size)

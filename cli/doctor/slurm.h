@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-/* `built` is the release of Slurm that phased's module is for; empty: unknown. Each question has 5
- * seconds. After a question that had no answer in this time, no other question is asked. */
+/* `built` is the release of Slurm that phased's module is for; empty: unknown. Slurm has 5 seconds
+ * for each answer. After a question without an answer, no other question is asked. */
 void slurm_look(const char *built, json_t *findings);
 
 #endif

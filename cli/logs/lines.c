@@ -1,8 +1,8 @@
-/* Lines and their times. Stamps have the same form everywhere, so that their texts compare as the
- * times do. */
+/* Lines and their times. All stamps have the same form, so comparing the texts compares the
+ * times. */
 #include "cli/logs/lines.h"
 
-#include "cli/since.h"
+#include "cli/options.h"
 #include "lib/error.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ int lines_since(struct lines_filter *filter, const char *text, time_t now, struc
 {
     struct tm tm;
     time_t since;
-    int status = since_read(text, now, &since, err);
+    int status = options_read_since(text, now, &since, err);
     if (status < 0)
         return status;
     if (!gmtime_r(&since, &tm) || tm.tm_year < 0 || tm.tm_year > 8099)

@@ -18,7 +18,7 @@ struct lines_filter {
     regex_t pattern; /* what a line must match after its time */
 };
 
-/* Reads `--since`: lines from this time on (cli/since.h). */
+/* Reads `--since`: lines from this time on (cli/options.h). */
 int lines_since(struct lines_filter *filter, const char *text, time_t now, struct error *err);
 
 /* Reads `--grep`: an extended regular expression, as `grep -E` takes it. */
@@ -26,7 +26,8 @@ int lines_grep(struct lines_filter *filter, const char *text, struct error *err)
 
 void lines_filter_fini(struct lines_filter *filter);
 
-/* Whether the line, given without its end, is wanted. Without a time it is never too old. */
+/* Whether the line is wanted. The line comes without its end. A line without a time is never too
+ * old. */
 bool lines_pass(const struct lines_filter *filter, const char *line, size_t size);
 
 #endif

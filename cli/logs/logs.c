@@ -1,5 +1,5 @@
-/* phasectl logs: what the ranks printed. The files are read here; the daemon only tells which run
- * is the newest, and whether it has ended. `--follow` polls, because shared file systems send no
+/* phasectl logs: what the ranks printed. The files are read here; the daemon only says which run is
+ * the newest, and whether it has ended. `--follow` polls, because shared file systems send no
  * notices. */
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -42,7 +42,7 @@ enum logs_state { LOGS_READS, LOGS_WAITS, LOGS_OVER };
 struct logs_target {
     struct address address; /* as given */
     struct address run;
-    enum logs_state state; /* waiting: for the next run */
+    enum logs_state state; /* waiting means: for the next run */
     double away_since_s;   /* of clock_steady_s(); 0: the daemon answers */
     unsigned tail;         /* only the last lines of what is there; LOGS_ALL: everything */
     struct stream *streams;
@@ -89,8 +89,8 @@ static void logs_print_json(const char *run, long long rank, const char *line, s
     json_decref(json);
 }
 
-/* Prints a line, given without its end, if it is wanted. main() reports failures of standard
- * output. */
+/* Prints a line if it is wanted. The line comes without its end. main() reports failures of
+ * standard output. */
 static void logs_print(const struct logs *logs, const struct logs_target *target, long long rank,
                        const char *line, size_t size)
 {
@@ -114,7 +114,7 @@ static void logs_print(const struct logs *logs, const struct logs_target *target
     (void)putchar('\n');
 }
 
-/* Prints the whole lines of what came, and keeps the rest. */
+/* Prints the whole lines among the new bytes, and keeps the rest. */
 static void logs_feed(const struct logs *logs, const struct logs_target *target,
                       struct stream *stream, const char *data, size_t size)
 {
@@ -134,7 +134,8 @@ static void logs_feed(const struct logs *logs, const struct logs_target *target,
     text_add_bytes(&stream->rest, data, size);
 }
 
-/* Says once that a long log may have lost its middle. After two renames nothing is lost. */
+/* Says once that a long log may have lost its middle. After only two renames, no line is lost
+ * yet. */
 static void logs_note_gap(const struct logs *logs, const struct logs_target *target,
                           struct stream *stream)
 {
@@ -163,8 +164,8 @@ static void logs_look(const struct logs *logs, struct logs_target *target)
 {
     char *folder = folder_path(logs->cli->home.runs, &target->run, "log");
     long long *ranks;
-    size_t count = stream_list_ranks(folder, &ranks);
-    for (size_t i = 0; i < count; i++) {
+    int count = log_files_ranks(folder, &ranks);
+    for (int i = 0; i < count; i++) {
         if ((logs->rank >= 0 && ranks[i] != logs->rank) || logs_has_rank(target, ranks[i]))
             continue;
         target->streams =
@@ -210,6 +211,31 @@ static int logs_read_all(const struct logs *logs, struct logs_target *target, bo
     return fflush(stdout) < 0 ? -EPIPE : 0;
 }
 
+static bool logs_has_any(const struct logs *logs, const struct address *run)
+{
+    char *folder = folder_path(logs->cli->home.runs, run, "log");
+    long long *ranks;
+    int count = log_files_ranks(folder, &ranks);
+    free(ranks);
+    free(folder);
+    return count > 0;
+}
+
+/* After a preemption, the newest run waits in the queue and has no logs yet. If the user named no
+ * run, takes the newest run with logs. */
+static void logs_take_earlier(const struct logs *logs, struct logs_target *target)
+{
+    struct address run = target->run;
+    if (address_kind(&target->address) == ADDRESS_RUN)
+        return;
+    while (run.attempt > 0 && !logs_has_any(logs, &run))
+        run.attempt--;
+    if (run.attempt == 0)
+        return;
+    cli_note_earlier(&target->run, &run, "logs");
+    target->run = run;
+}
+
 static int logs_once(const struct logs *logs, struct logs_target *target, struct error *err)
 {
     char text[ADDRESS_TEXT_SIZE];
@@ -237,7 +263,9 @@ static int logs_next_run(const struct logs *logs, struct logs_target *target, st
     char before[ADDRESS_TEXT_SIZE], after[ADDRESS_TEXT_SIZE];
     json_t *json = NULL;
     bool is_over = false;
-    int status = client_get_address(logs->cli, &target->address, &json, err);
+    int status = reader_ping(logs->cli, err);
+    if (status == 0)
+        status = client_get_address(logs->cli, &target->address, &json, err);
     if (status == 0) {
         is_over = view_is_final(field_text(json, "state")) || field_phase_state(json) == PHASE_HELD;
         target->away_since_s = 0;
@@ -318,13 +346,15 @@ static int logs_follow(struct logs *logs)
 
 /* --- The verb --------------------------------------------------------------------------------- */
 
-/* Prints the logs of an address, or takes it among those that are followed. */
+/* Prints the logs of an address, or adds the address to those that are followed. */
 static int logs_one(struct cli *cli, const struct address *address, const void *context)
 {
     struct logs *logs = *(struct logs *const *)context;
     struct logs_target target = {.address = *address, .run = *address, .tail = logs->tail};
     struct error err;
     int status = reader_find_run(cli, &target.run, &err);
+    if (status == 0)
+        logs_take_earlier(logs, &target);
     if (status == 0 && logs->follows)
         logs->targets[logs->target_count++] = target;
     else if (status == 0)

@@ -5,7 +5,6 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,21 +14,20 @@
 #include <unistd.h>
 
 enum {
-    STREAM_LAST_BYTES = 65536, /* the last lines are looked for in so many bytes first */
-    STREAM_LAST_GROWTH = 8,    /* then in so many times as many */
+    STREAM_LAST_BYTES = 65536, /* first, the last lines are looked for in this many bytes */
+    STREAM_LAST_GROWTH = 8,    /* then in 8 times as many bytes, and so on */
 };
 
 void stream_init(struct stream *stream, const char *folder, long long rank)
 {
-    static const char *const names[STREAM_PARTS] = {".first", ".previous", ""};
     *stream = (struct stream){.rank = rank, .fd = -1};
-    for (size_t i = 0; i < STREAM_PARTS; i++)
-        stream->paths[i] = text_format("%s/rank-%lld%s.log", folder, rank, names[i]);
+    for (size_t i = 0; i < LOG_FILES; i++)
+        stream->paths[i] = log_file_path(folder, rank, (enum log_file)i);
 }
 
 void stream_fini(struct stream *stream)
 {
-    for (size_t i = 0; i < STREAM_PARTS; i++)
+    for (size_t i = 0; i < LOG_FILES; i++)
         free(stream->paths[i]);
     if (stream->fd >= 0)
         (void)close(stream->fd); /* it was only read */
@@ -43,23 +41,24 @@ static int stream_error(const char *path, const char *what, struct error *err)
     return error_set(err, status, "could not %s %s: %s", what, path, strerror(-status));
 }
 
-/* Which part is open; STREAM_PARTS if it is gone, because a later part has taken its name. */
+/* Which part is open. LOG_FILES: the open part is gone, because a newer part has taken its
+ * name. */
 static size_t stream_part(const struct stream *stream)
 {
     struct stat open_part, part;
     if (fstat(stream->fd, &open_part) < 0)
-        return STREAM_PARTS;
-    for (size_t i = 0; i < STREAM_PARTS; i++)
+        return LOG_FILES;
+    for (size_t i = 0; i < LOG_FILES; i++)
         if (stat(stream->paths[i], &part) == 0 && part.st_ino == open_part.st_ino &&
             part.st_dev == open_part.st_dev)
             return i;
-    return STREAM_PARTS;
+    return LOG_FILES;
 }
 
-/* Opens the first part that exists, from `part` on. Returns 1 if there is one, and 0 if not. */
+/* Opens the first part that exists, from `part` on. Returns 1, or 0 if no such part exists. */
 static int stream_open(struct stream *stream, size_t part, struct error *err)
 {
-    for (; part < STREAM_PARTS; part++) {
+    for (; part < LOG_FILES; part++) {
         int fd = open(stream->paths[part], O_RDONLY | O_CLOEXEC);
         if (fd < 0 && errno == ENOENT)
             continue;
@@ -79,27 +78,27 @@ ssize_t stream_read(struct stream *stream, char *buffer, size_t size, struct err
     int opened = stream->fd < 0 ? stream_open(stream, 0, err) : 1;
     while (opened > 0) {
         size_t part = stream_part(stream);
-        /* The part is looked for before the read, so the end of an older part is its real end. */
+        /* stream_part() comes before the read, so the end of an older part is its real end. */
         ssize_t got = read(stream->fd, buffer, size);
         if (got < 0)
-            return stream_error(stream->paths[part < STREAM_PARTS ? part : STREAM_PARTS - 1],
-                                "read", err);
-        if (got > 0 || part == STREAM_PARTS - 1)
+            return stream_error(stream->paths[part < LOG_FILES ? part : LOG_FILES - 1], "read",
+                                err);
+        if (got > 0 || part == LOG_FILES - 1)
             return got;
-        /* A part that is gone was the previous one, or the newest. */
-        opened = stream_open(stream, part < STREAM_PARTS ? part + 1 : 1, err);
+        /* A part that is gone was the previous or the newest part. */
+        opened = stream_open(stream, part < LOG_FILES ? part + 1 : 1, err);
     }
     return opened;
 }
 
-/* Opens all parts, so that the names are asked for anew as well. */
+/* Opens all parts, so that the client of NFS asks for the names again, too. */
 void stream_refresh(struct stream *stream)
 {
     struct stat open_part, part;
     off_t at = stream->fd < 0 ? -1 : lseek(stream->fd, 0, SEEK_CUR);
     if (at < 0 || fstat(stream->fd, &open_part) < 0)
-        return; /* the next read opens a part, or tells what is wrong */
-    for (size_t i = 0; i < STREAM_PARTS; i++) {
+        return; /* the next read opens a part, or reports the error */
+    for (size_t i = 0; i < LOG_FILES; i++) {
         int fd = open(stream->paths[i], O_RDONLY | O_CLOEXEC), other = fd;
         if (fd >= 0 && fstat(fd, &part) == 0 && part.st_ino == open_part.st_ino &&
             part.st_dev == open_part.st_dev && lseek(fd, at, SEEK_SET) == at) {
@@ -120,7 +119,7 @@ struct stream_last {
 };
 
 /* Looks through the lines of the open part from `begin` on. The line at `begin` may be cut, unless
- * that is the beginning of the part. */
+ * `begin` is the beginning of the part. */
 static int stream_scan(const struct stream *stream, const struct lines_filter *filter, off_t begin,
                        struct stream_last *last, struct error *err)
 {
@@ -148,8 +147,8 @@ static int stream_scan(const struct stream *stream, const struct lines_filter *f
     return status;
 }
 
-/* Finds the last `count` lines of the open part. Sets `ret_begin` to the first of them, and
- * `ret_found` to how many there are. */
+/* Finds the last `count` lines of the open part. Sets `ret_begin` to the place of the first of
+ * these lines, and `ret_found` to their number. */
 static int stream_seek_part(const struct stream *stream, const struct lines_filter *filter,
                             size_t count, off_t *ret_begin, size_t *ret_found, struct error *err)
 {
@@ -172,7 +171,7 @@ int stream_seek_last(struct stream *stream, const struct lines_filter *filter, u
                      struct error *err)
 {
     size_t wanted = count;
-    for (size_t part = STREAM_PARTS; part-- > 0;) {
+    for (size_t part = LOG_FILES; part-- > 0;) {
         off_t begin = 0;
         size_t found = 0;
         if (access(stream->paths[part], F_OK) < 0)
@@ -190,32 +189,4 @@ int stream_seek_last(struct stream *stream, const struct lines_filter *filter, u
     }
     stream->has_gap = false;
     return 0;
-}
-
-/* --- The folder ------------------------------------------------------------------------------- */
-
-static int stream_is_log(const struct dirent *entry)
-{
-    unsigned rank;
-    int end = 0;
-    return sscanf(entry->d_name, "rank-%9u.log%n", &rank, &end) == 1 && end && !entry->d_name[end];
-}
-
-size_t stream_list_ranks(const char *folder, long long **ret_ranks)
-{
-    struct dirent **entries = NULL;
-    int found = scandir(folder, &entries, stream_is_log, versionsort);
-    *ret_ranks = NULL;
-    if (found <= 0) {
-        free(entries);
-        return 0;
-    }
-    long long *ranks = xcalloc((size_t)found, sizeof *ranks);
-    for (int i = 0; i < found; i++) {
-        ranks[i] = atoll(entries[i]->d_name + strlen("rank-"));
-        free(entries[i]);
-    }
-    free(entries);
-    *ret_ranks = ranks;
-    return (size_t)found;
 }

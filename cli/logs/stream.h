@@ -4,6 +4,7 @@
 #ifndef PHASED_CLI_LOGS_STREAM_H
 #define PHASED_CLI_LOGS_STREAM_H
 
+#include "lib/protocol/log_files.h"
 #include "lib/text.h"
 
 #include <stdbool.h>
@@ -13,21 +14,19 @@
 struct error;
 struct lines_filter;
 
-enum { STREAM_PARTS = 3 };
-
 struct stream {
     long long rank;
-    char *paths[STREAM_PARTS]; /* the oldest first */
-    int fd;                    /* -1: no part is open yet */
-    struct text rest;          /* a line whose end has not come yet */
-    bool has_gap;              /* the parts between the first and the previous one may be gone */
+    char *paths[LOG_FILES]; /* the oldest first */
+    int fd;                 /* -1: no part is open yet */
+    struct text rest;       /* a line whose end has not come yet */
+    bool has_gap;           /* the parts between the first and the previous one may be gone */
 };
 
 /* The files of the folder belong to the workers. Nothing is opened yet. */
 void stream_init(struct stream *stream, const char *folder, long long rank);
 void stream_fini(struct stream *stream);
 
-/* Reads the next bytes. Returns 0 if there are no more now: the log may still grow. */
+/* Reads the next bytes. Returns 0 if there are no more bytes now: the log may still grow. */
 ssize_t stream_read(struct stream *stream, char *buffer, size_t size, struct error *err);
 
 /* Makes the next read see all that is there now. Without this, a file that is open may lack its
@@ -37,9 +36,5 @@ void stream_refresh(struct stream *stream);
 /* Goes to the last `count` lines that pass the filter, before anything is read. */
 int stream_seek_last(struct stream *stream, const struct lines_filter *filter, unsigned count,
                      struct error *err);
-
-/* The ranks that have a log in the folder, in ascending order. The list is the caller's to free().
- * Returns how many ranks have a log; 0, and NULL, if no rank has one. */
-size_t stream_list_ranks(const char *folder, long long **ret_ranks);
 
 #endif

@@ -1,4 +1,4 @@
-/* Runs phasectl for a tool, and makes a result of its output. */
+/* Runs phasectl for a tool, and makes a result from its output. */
 #include "cli/mcp/call.h"
 
 #include "cli/decide.h"
@@ -96,13 +96,13 @@ static bool outcome_run(struct outcome *outcome, const struct tool *tool, const 
         return true;
     outcome->is_failure = true;
     if (status == -ETIMEDOUT)
-        text_addf(&outcome->text, "phasectl %s did not end within %u s%s", tool->verb,
+        text_addf(&outcome->text, "phasectl %s did not end within %u s%s", tool_verb(tool),
                   call_seconds(tool),
                   tool->access == TOOL_READS ? "" : "; phased may still do what was asked");
     else if (status == -EFBIG)
-        text_addf(&outcome->text, "phasectl %s prints too much for an answer", tool->verb);
+        text_addf(&outcome->text, "phasectl %s prints too much for an answer", tool_verb(tool));
     else
-        text_addf(&outcome->text, "cannot run phasectl %s: %s", tool->verb, strerror(-status));
+        text_addf(&outcome->text, "cannot run phasectl %s: %s", tool_verb(tool), strerror(-status));
     return false;
 }
 
@@ -160,7 +160,7 @@ static void call_write_submitted(const json_t *reply, struct text *text)
     }
 }
 
-/* Such a tool runs once. The text is made of the daemon's answer. */
+/* A tool that changes something runs once. The text is made from the daemon's answer. */
 static struct outcome call_changing(const struct caller *caller, const struct tool *tool,
                                     const json_t *arguments)
 {
@@ -174,7 +174,7 @@ static struct outcome call_changing(const struct caller *caller, const struct to
     if (outcome.json && tool->access == TOOL_SUBMITS)
         call_write_submitted(outcome.json, &text);
     else if (outcome.json)
-        decide_write(tool->verb, outcome.json, &text);
+        decide_write((enum phase_command)phase_command_parse(tool_verb(tool)), outcome.json, &text);
     text_add_visible(&outcome.text, text_string(&text), text.size, "\t\n\r");
     text_fini(&text);
     outcome_add(&outcome, text_string(&result.err), result.err.size, false);
@@ -194,7 +194,7 @@ static void outcome_add_refusal(struct outcome *outcome, const struct tool *tool
     text_addf(&outcome->text,
               "This server may not %s. Another server may, if it is started with 'phasectl mcp "
               "--allow %s'. A person can run:\n  phasectl",
-              tool->verb, tool->access == TOOL_SUBMITS ? "submit" : "decide");
+              tool_verb(tool), tool->access == TOOL_SUBMITS ? "submit" : "decide");
     for (char **word = words + 1; *word; word++) {
         bool is_plain = (*word)[strspn(*word, CALL_PLAIN)] == '\0';
         struct text quoted = {0};

@@ -1,5 +1,5 @@
-/* phasectl mcp: the Model Context Protocol on standard input and output, for AI assistants. One
- * message is a line of JSON-RPC 2.0. Requests are answered one after another. */
+/* phasectl mcp: the Model Context Protocol on standard input and output, for AI assistants. Each
+ * message is one line of JSON-RPC 2.0. Requests are answered one after another. */
 #include "cli/cli.h"
 #include "cli/filter.h"
 #include "cli/mcp/call.h"
@@ -67,8 +67,8 @@ static json_t *mcp_result(const json_t *id, json_t *result)
 
 /* --- Methods ---------------------------------------------------------------------------------- */
 
-/* Lets the history name the client. The name comes from the client, so only harmless letters stay:
- * no name may look like the end of ours. */
+/* Lets the history name the client. The name comes from the client. Only harmless letters stay,
+ * so the name has no bracket: decide_who() writes the name in brackets. */
 static void mcp_remember_client(const json_t *params)
 {
     const json_t *info = json_object_get(params, "clientInfo");
@@ -99,8 +99,8 @@ static json_t *mcp_initialize(struct mcp *mcp, const json_t *id, const json_t *p
     const char *version = json_string_value(json_object_get(params, "protocolVersion"));
     if (!version)
         return mcp_error(id, MCP_BAD_PARAMS, "initialize needs `protocolVersion`");
-    /* A client of 2025-03-26 gets the older revision. Its own has lists of messages, which no other
-     * revision has, and it cannot know the newer one. */
+    /* A client of 2025-03-26 gets the older revision. Its own revision has lists of messages, which
+     * no other revision has. Such a client cannot know the newer revision. */
     mcp->revision = strcmp(version, mcp_new) < 0 ? mcp_old : mcp_new;
     mcp->caller.reads_json = mcp->revision == mcp_new;
     mcp_remember_client(params);
@@ -189,8 +189,8 @@ static json_t *mcp_line(struct mcp *mcp, const struct text *line)
 
 /* --- The verb --------------------------------------------------------------------------------- */
 
-/* Reads a line without its end. A line that is too long is read to its end and keeps one byte more
- * than the limit. Returns false at the end of the input. */
+/* Reads a line without its end. A line that is too long is read to its end. `line` then gets one
+ * byte more than the limit. Returns false at the end of the input. */
 static bool mcp_read(struct text *line)
 {
     int byte;

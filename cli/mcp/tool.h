@@ -16,10 +16,10 @@ enum { TOOL_PARAMETERS_MAX = 8 };
 
 struct tool {
     const char *name;
-    const char *verb; /* of phasectl */
+    const char *verb; /* of phasectl; NULL: the verb has the name of the tool */
     enum tool_access access;
     bool is_destructive, is_idempotent; /* for tools that change something */
-    bool keeps_end;                     /* of a long output the end counts, not the beginning */
+    bool keeps_end;                     /* a long output keeps its end, not its beginning */
     const char *description;
     const char *parameters[TOOL_PARAMETERS_MAX]; /* their names; the rest is NULL */
 };
@@ -27,8 +27,12 @@ struct tool {
 /* NULL: there is no such tool. */
 const struct tool *tool_find(const char *name);
 
-/* All tools, as the answer to `tools/list` has them. If submissions are not allowed, `submit`
- * changes nothing. */
+/* The verb of phasectl that the tool calls. The verb of a tool that decides is a command for
+ * phases. */
+const char *tool_verb(const struct tool *tool);
+
+/* Returns the answer to `tools/list`: all tools. If submissions are not allowed, `submit` is
+ * described as a tool that changes nothing. */
 json_t *tool_list(bool may_submit);
 
 /* Whether the arguments fit the tool. `arguments` is an object, or NULL for no arguments. */

@@ -25,7 +25,7 @@ struct curves {
     size_t count;
 };
 
-/* Takes `metrics`. There must be room for one more run. A run that is there already changes
+/* Takes `metrics`. There must be room for one more run. Adding the same run again changes
  * nothing. */
 void curves_add(struct curves *curves, const struct address *run, json_t *metrics);
 void curves_fini(struct curves *curves);
@@ -33,8 +33,8 @@ void curves_fini(struct curves *curves);
 /* Whether the metrics of a run have a value of this name. */
 bool curves_has(const json_t *metrics, const char *name);
 
-/* Returns the names that any run has, as a new object; in the order of `wanted`, if that is not
- * empty. */
+/* Returns the names that any run has, as a new object. The names have the order of `wanted`, unless
+ * `wanted` is empty. */
 json_t *curves_names(const struct curves *curves, const struct option_list *wanted);
 
 /* Adds a line for each step of each run: `run,step,loss,lr`, with a title line. Numbers have all

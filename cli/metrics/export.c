@@ -1,8 +1,8 @@
-/* Writes curves, whole or what is new of them. A curve is a phase with all its runs, or one run.
+/* Writes curves: whole, or only what is new. A curve is a phase with all its runs, or one run.
  *
  * A curve is written whole at first, at the end, and when another run of the phase has begun,
- * because that run takes steps back. In between, only the newest steps of the newest run are asked
- * for. */
+ * because the new run takes steps back. In between, phasectl asks only for the newest steps of the
+ * newest run. */
 #include "cli/metrics/export.h"
 
 #include "cli/cli.h"
@@ -26,7 +26,7 @@
 
 enum {
     EXPORT_POLL_MS = 2000,
-    EXPORT_NEWEST = 200,   /* steps that are asked for in a poll */
+    EXPORT_NEWEST = 200,   /* steps of one poll */
     EXPORT_CONTESTED = 30, /* polls: another follower would empty the file much earlier */
 };
 
@@ -35,12 +35,12 @@ struct export_curve {
     uint32_t attempt;       /* the newest run in the files; 0: nothing is written */
     bool is_settled;        /* that run has ended, and is in the files */
     bool is_final;          /* the address is over, and all is in the files */
-    int64_t taken_back;     /* the steps after this step are of the newest run; -1: all are */
+    int64_t taken_back; /* the newest run made the steps after this step; -1: it made all steps */
     int64_t last_step;
     json_t *last; /* for each name, the last step in the event file */
     char *path;   /* of the event file; NULL: the event file does not exist */
-    /* For how many more polls this program remembers that it has replaced a file that another
-     * program had emptied. */
+    /* Another program had emptied the file, and this program has replaced it. For how many more
+     * polls this program remembers that. */
     unsigned contested;
 };
 
@@ -50,13 +50,13 @@ struct exporter {
     struct export_curve *curves;
     size_t count;
     size_t over;   /* how many addresses are over */
-    bool is_later; /* everything was written once: a daemon that is gone may come back */
+    bool is_later; /* everything was written once: now waits for a daemon that does not answer */
 };
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
-/* The folder below that of TensorBoard, and the name of the run in trackio: trm-7/validate. The
- * caller frees it. */
+/* The folder below the folder of TensorBoard, and the name of the run in trackio: trm-7/validate.
+ * The caller frees it. */
 static char *export_name(const struct export_curve *curve, const json_t *history)
 {
     struct text name = {0};

@@ -39,11 +39,6 @@ struct metrics_options {
     struct export_options files;
 };
 
-static bool metrics_wants_curves(const struct metrics_options *options)
-{
-    return options->as_plot || options->as_csv || options->png;
-}
-
 static bool metrics_wants_files(const struct metrics_options *options)
 {
     return options->files.tensorboard || options->files.trackio;
@@ -51,7 +46,7 @@ static bool metrics_wants_files(const struct metrics_options *options)
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
-/* Returns an error if the run has metrics, but none with this name. */
+/* Returns an error if the run has metrics, but no metric with this name. */
 static int metrics_check_name(struct cli *cli, const struct address *run, const char *name,
                               struct error *err)
 {
@@ -73,7 +68,7 @@ static int metrics_check_name(struct cli *cli, const struct address *run, const 
     return status;
 }
 
-/* Returns an error if the metrics of the run, which were asked for by these names, lack one. */
+/* Returns an error if the metrics of the run lack one of the names that were asked for. */
 static int metrics_check_names(struct cli *cli, const struct address *run, const json_t *metrics,
                                const struct option_list *names, struct error *err)
 {
@@ -120,7 +115,7 @@ static void metrics_write(const struct cli *cli, const json_t *reply, struct tex
 
 /* --- Curves ----------------------------------------------------------------------------------- */
 
-/* Sets `ret_name` to the metric that tells most. The caller frees it. Returns 0, and NULL if there
+/* Sets `ret_name` to the most important metric. The caller frees it. Returns 0, and NULL if there
  * are no metrics yet. */
 static int metrics_find_best(struct cli *cli, const struct address *run, char **ret_name,
                              struct error *err)
@@ -135,7 +130,7 @@ static int metrics_find_best(struct cli *cli, const struct address *run, char **
     return 0;
 }
 
-/* Adds the curves of a phase or run. Pictures show the metric that tells most if no name was given.
+/* Adds the curves of a phase or run. Pictures show the most important metric if no name was given.
  * `run`: the run, or the newest run of the phase. */
 static int metrics_add_curves(struct cli *cli, const struct address *address,
                               const struct address *run, const struct metrics_options *options,
@@ -250,7 +245,7 @@ static int metrics_show_curves(struct cli *cli, const struct metrics_options *op
         return cli_fail(&err);
     json_t *value, *names = curves_names(options->curves, &options->names);
     if (options->as_csv) {
-        filter_pass(); /* the names are those of the programs */
+        filter_pass(); /* the names come from programs */
         curves_csv(options->curves, names, &text);
     } else if (json_object_size(names) == 0) {
         text_add(&text, "no metrics yet\n");
@@ -302,14 +297,18 @@ static int metrics_show(struct cli *cli, const struct address *run,
 static int metrics_one(struct cli *cli, const struct address *address, const void *context)
 {
     const struct metrics_options *options = context;
-    struct address run = *address;
+    struct address run = *address, newest;
     struct error err;
     int status = reader_find_run(cli, &run, &err);
-    if (status == 0 && metrics_wants_curves(options)) {
+    newest = run;
+    if (status == 0 && address_kind(address) != ADDRESS_RUN && !options->as_csv)
+        status = reader_find_metrics(cli, &run, &err);
+    if (status == 0 && (options->as_plot || options->as_csv || options->png)) {
         struct address curve = run;
         curve.attempt = address->attempt; /* 0: all runs of the phase */
         status = metrics_add_curves(cli, &curve, &run, options, &err);
     } else if (status == 0) {
+        cli_note_earlier(&newest, &run, "metrics");
         status = metrics_show(cli, &run, options, &err);
     }
     return status < 0 ? cli_fail(&err) : CLI_OK;

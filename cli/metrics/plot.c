@@ -1,5 +1,5 @@
-/* A picture is a grid of letters. Each letter has dots, and belongs to the curve that was drawn
- * there last. */
+/* A picture is a grid of letters. Each letter has dots, and belongs to the last curve that was
+ * drawn there. */
 #include "cli/metrics/plot.h"
 
 #include "cli/format.h"

@@ -2,12 +2,12 @@
 #include "cli/metrics/stitch.h"
 
 #include "cli/field.h"
-#include "cli/options.h"
 #include "cli/reader/reader.h"
 #include "lib/address.h"
 #include "lib/expr/metrics.h"
 #include "lib/memory.h"
 #include "lib/metrics/columns.h"
+#include "lib/option.h"
 #include "lib/text.h"
 
 #include <stdlib.h>

@@ -28,11 +28,12 @@ enum {
 
 /* --- Bytes ------------------------------------------------------------------------------------ */
 
-/* What stands before a member in a message: its number, and how it is written. */
+/* The key before each member of a message: the number of the member, and how its value is
+ * written. */
 enum tfevents_key {
     EVENT_WALL_TIME = 1 << 3 | 1,    /* 8 bytes */
     EVENT_STEP = 2 << 3 | 0,         /* a varint */
-    EVENT_FILE_VERSION = 3 << 3 | 2, /* a length, and so many bytes */
+    EVENT_FILE_VERSION = 3 << 3 | 2, /* a length, and this many bytes */
     EVENT_SUMMARY = 5 << 3 | 2,
     EVENT_SESSION_LOG = 7 << 3 | 2,
     SESSION_LOG_STATUS = 1 << 3 | 0,
@@ -188,7 +189,7 @@ static int tfevents_write(int fd, const char *path, const struct text *data, str
 }
 
 /* Empties the files of phasectl in the folder, except one, and removes those that were empty long
- * ago. What fails is harmless: the newest file counts. */
+ * ago. A failure is harmless, because the newest file counts. */
 static void tfevents_empty_others(const char *folder, const char *name, time_t now)
 {
     DIR *dir = opendir(folder);

@@ -5,11 +5,11 @@
  * checksum is a masked CRC-32C. The data is a message Event of protobuf with {wall_time, step}, and
  * one of: the version of the file, a session that starts, or a summary of {tag, value}.
  *
- * TensorBoard goes through the files of a folder in the order of their names, and goes on where a
- * file grows. TensorBoard forgets what it has read of the folder when another session starts at
- * step 0. A new file starts a session. So the new file replaces the files before it, also in a
- * TensorBoard that runs. But TensorBoard never goes on to the next file if the file that it reads
- * is removed. So the files before are emptied, and removed an hour later.
+ * TensorBoard reads the files of a folder in the order of their names, and goes on reading a file
+ * that grows. TensorBoard forgets what it has read of the folder when another session starts at
+ * step 0. A new file starts a session. So the new file replaces the older files, also in a
+ * TensorBoard that runs. But if the file that TensorBoard reads is removed, TensorBoard never goes
+ * on to the next file. So the older files are emptied first, and removed an hour later.
  *
  * These facts are from TensorBoard 2.22 (commit 70b76c9): compat/proto/event.proto and
  * summary.proto, compat/tensorflow_stub/pywrap_tensorflow.py,
@@ -31,15 +31,16 @@ uint32_t tfevents_crc32c(const void *data, size_t size);
 /* Adds a record with these bytes. */
 void tfevents_add_record(struct text *file, const void *data, size_t size);
 
-/* Adds what a file begins with. */
+/* Adds the beginning of a file. */
 void tfevents_add_beginning(struct text *file, double time_s);
 
-/* Adds an event for each step with values that are newer than `last` says: for each name the last
- * step that was added. `columns` is an answer of metrics. Sets the steps in `last`. */
+/* Adds an event for each step with new values. `columns` is an answer of metrics. `last` has the
+ * last added step of each name: later steps are new. Sets the steps in `last`. */
 void tfevents_add_rows(struct text *file, const json_t *columns, json_t *last);
 
-/* Writes a new file into the folder, which is made. Its name comes after the names of the files of
- * phasectl there. Then empties these files. `ret_path` is the caller's to free(). */
+/* Writes a new file into the folder. Makes the folder if needed. In the order of names, the new
+ * file comes after the other files of phasectl in the folder. Then empties these other files. The
+ * caller frees `ret_path`. */
 int tfevents_replace(const char *folder, const struct text *file, char **ret_path,
                      struct error *err);
 

@@ -33,8 +33,8 @@ static const char trackio_insert[] =
     "INSERT INTO metrics (run_id, run_name, timestamp, step, metrics)"
     " VALUES (?1, ?1, ?2, ?3, ?4)";
 
-/* As Python writes a time with its zone. All times have the same length, because trackio sorts
- * them as texts. */
+/* Writes a time with its zone, as Python does. All times have the same length, because trackio
+ * sorts them as texts. */
 static void trackio_time(double time_s, char buffer[TRACKIO_TIME_SIZE])
 {
     long long microseconds = llround(time_s * 1e6);
@@ -53,8 +53,8 @@ static json_t *trackio_value(double value)
     return json_string(isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
 }
 
-/* The values of a row as JSON; the caller's to free(). trackio looks for ":" before a digit, so the
- * text has no spaces. */
+/* The values of a row as JSON. The caller frees the text. trackio looks for ":" before a digit, so
+ * the text has no spaces. */
 static char *trackio_values(const json_t *columns, size_t row)
 {
     json_t *values = json_object(), *series;

@@ -12,7 +12,7 @@
 
 struct error;
 
-/* Replaces the rows of the run from `step` on by the rows of `columns`. `columns` is an answer of
+/* Replaces the rows of the run, from `step` on, by the rows of `columns`. `columns` is an answer of
  * metrics, and has no step before `step`. Makes the file if it does not exist. One transaction
  * replaces all rows, so a reader sees either all old rows or all new rows. -EINVAL: the file cannot
  * be written, or it belongs to another program; then the file is unchanged. */

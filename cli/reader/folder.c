@@ -88,7 +88,7 @@ static long long folder_number(const char *runs, const struct address *run)
     return number;
 }
 
-/* In a phase, the attempts tell which run is newer. */
+/* In a phase, the run with the higher attempt is newer. */
 static void folder_take_newer(const char *runs, const struct address *run, void *context)
 {
     struct folder_newest *newest = context;

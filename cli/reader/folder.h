@@ -16,10 +16,10 @@ struct metrics;
  * `runs` is the folder of all runs. Returns -ENOENT if no such run has a folder. */
 int folder_find_run(const char *runs, struct address *address, struct error *err);
 
-/* The path of the run's folder, or of `name` in it; the caller's to free(). */
+/* The path of the run's folder, or of `name` in it. The caller frees it. */
 char *folder_path(const char *runs, const struct address *run, const char *name);
 
-/* Whether the run has told how it ended, or the daemon has declared it over. */
+/* Whether the run has reported how it ended, or the daemon has declared it over. */
 bool folder_has_ended(const char *runs, const struct address *run);
 
 /* Adds the runs of the workflow that have a folder to `list`, by their addresses; as

@@ -8,6 +8,7 @@
 #include "cli/reader/record.h"
 #include "cli/view.h"
 #include "lib/address.h"
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/expr/metrics.h"
 #include "lib/metrics/columns.h"
@@ -21,13 +22,37 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Switches to reading the files if `status` says that no daemon runs or that it is starting, and
- * the home has a record. Says so once. Returns whether the files must answer. */
-static bool reader_turns_to_files(struct cli *cli, int status)
+enum {
+    READER_ALIVE_MS = 5000,   /* the reader does not ping for this long after an answer */
+    READER_SILENT_MS = 60000, /* nor for this long after a ping without an answer */
+};
+
+/* After a ping that failed, no question is needed: a job that takes over was waited for. */
+int reader_ping(struct cli *cli, struct error *err)
 {
-    if ((status != -ECONNREFUSED && status != -ENOTCONN) || access(cli->home.database, F_OK) < 0)
+    json_t *ping;
+    if (clock_steady_ms() < cli->ping_ms)
+        return cli->is_silent ? error_set(err, -ETIMEDOUT, "the daemon does not answer") : 0;
+    int status = client_ping(cli, &ping, err);
+    if (status == 0)
+        json_decref(ping);
+    cli->is_silent = status == -ETIMEDOUT;
+    if (status == 0 || cli->is_silent)
+        cli->ping_ms = clock_steady_ms() + (cli->is_silent ? READER_SILENT_MS : READER_ALIVE_MS);
+    return status;
+}
+
+/* Switches to reading the files if `status` says that no daemon runs, or that it is starting or
+ * does not answer, and the home has a record. Says so once; `err` says why a daemon does not
+ * answer. Returns whether the files must answer. */
+static bool reader_turns_to_files(struct cli *cli, int status, const struct error *err)
+{
+    if ((status != -ECONNREFUSED && status != -ENOTCONN && status != -ETIMEDOUT) ||
+        access(cli->home.database, F_OK) < 0)
         return false;
-    if (!cli->reads_files)
+    if (!cli->reads_files && status == -ETIMEDOUT)
+        (void)fprintf(stderr, "phasectl: %s; reading the files of runs\n", err->message);
+    else if (!cli->reads_files)
         (void)fprintf(stderr, "phasectl: %s for %s; reading the files of runs\n",
                       status == -ENOTCONN ? "no daemon answers" : "no daemon is running",
                       cli->home.path);
@@ -69,16 +94,20 @@ static int reader_find_alone(const struct cli *cli, struct address *address, str
 int reader_find_run(struct cli *cli, struct address *address, struct error *err)
 {
     bool is_run = address_kind(address) == ADDRESS_RUN;
-    int status =
-        is_run ? client_check_address(cli, address, err) : client_find_run(cli, address, err);
-    return reader_turns_to_files(cli, status) ? reader_find_alone(cli, address, err) : status;
+    int status = reader_ping(cli, err);
+    if (status == 0)
+        status =
+            is_run ? client_check_address(cli, address, err) : client_find_run(cli, address, err);
+    return reader_turns_to_files(cli, status, err) ? reader_find_alone(cli, address, err) : status;
 }
 
 int reader_has_ended(struct cli *cli, const struct address *run, struct error *err)
 {
     json_t *json;
-    int status = client_get_address(cli, run, &json, err);
-    if (reader_turns_to_files(cli, status))
+    int status = reader_ping(cli, err);
+    if (status == 0)
+        status = client_get_address(cli, run, &json, err);
+    if (reader_turns_to_files(cli, status, err))
         return folder_has_ended(cli->home.runs, run);
     if (status < 0)
         return status;
@@ -116,7 +145,8 @@ static int reader_ask_history(struct cli *cli, const struct address *address, js
     return status;
 }
 
-/* Folders come last and replace what the record says. */
+/* Folders come last and replace what the record says. On a network file system, a daemon that does
+ * not answer may hold the record: then only the folders answer. */
 static int reader_find_history(const struct cli *cli, const struct address *address,
                                json_t **ret_json, struct error *err)
 {
@@ -126,20 +156,22 @@ static int reader_find_history(const struct cli *cli, const struct address *addr
     json_t *by_address = json_object(), *runs = json_array(), *run;
     int status = record_add_runs(cli->home.database, address, by_address, &name, err);
     bool is_known = name && address_kind(address) != ADDRESS_RUN; /* a phase may have no run yet */
-    if (status == 0) {
+    if (status == 0 || cli->is_silent) {
         folder_add_runs(cli->home.runs, address->workflow, by_address, &name);
         json_object_foreach(by_address, key, run)
         {
             if (reader_is_of(address, run))
                 (void)json_array_append(runs, run);
         }
-        if (json_array_size(runs) || is_known)
+        if (json_array_size(runs) || is_known) {
+            status = 0;
             *ret_json = json_pack("{s:s, s:b, s:O}", "name", name ? name : "workflow", "is_over",
                                   address_kind(address) == ADDRESS_RUN &&
                                       folder_has_ended(cli->home.runs, address),
                                   "runs", runs);
-        else
+        } else if (status == 0) {
             status = error_set(err, -ENOENT, "no run of %s is known", address_text(address, text));
+        }
     }
     json_decref(by_address);
     json_decref(runs);
@@ -150,9 +182,12 @@ static int reader_find_history(const struct cli *cli, const struct address *addr
 int reader_get_history(struct cli *cli, const struct address *address, json_t **ret_json,
                        struct error *err)
 {
-    int status = reader_ask_history(cli, address, ret_json, err);
-    return reader_turns_to_files(cli, status) ? reader_find_history(cli, address, ret_json, err)
-                                              : status;
+    int status = reader_ping(cli, err);
+    if (status == 0)
+        status = reader_ask_history(cli, address, ret_json, err);
+    return reader_turns_to_files(cli, status, err)
+               ? reader_find_history(cli, address, ret_json, err)
+               : status;
 }
 
 /* --- Metrics ---------------------------------------------------------------------------------- */
@@ -210,8 +245,8 @@ static int reader_add_steps(struct cli *cli, const struct address *run,
     return 0;
 }
 
-/* For steps that one answer cannot hold; `err` says so already. One step has no halves: returns
- * -EFBIG. */
+/* Asks for steps in two halves, because one answer cannot hold them; `err` says so already. One
+ * step has no halves: returns -EFBIG. */
 static int reader_add_halves(struct cli *cli, const struct address *run,
                              const struct option_list *names, int64_t from, int64_t to,
                              struct metrics *metrics, struct error *err)
@@ -223,8 +258,8 @@ static int reader_add_halves(struct cli *cli, const struct address *run,
     return status < 0 ? status : reader_add_steps(cli, run, names, middle + 1, to, metrics, err);
 }
 
-/* For metrics that one answer cannot hold; `err` says so already. The record is not read, because
- * nobody else can open it while a daemon runs on a network file system. */
+/* Asks for metrics in parts, because one answer cannot hold them; `err` says so already. The record
+ * is not read: on a network file system, only the daemon can open it while the daemon runs. */
 static int reader_ask_in_parts(struct cli *cli, const struct address *run,
                                const struct option_list *names, unsigned last, json_t **ret_json,
                                struct error *err)
@@ -247,17 +282,37 @@ int reader_get_metrics(struct cli *cli, const struct address *run, const struct 
 {
     char part[32];
     (void)snprintf(part, sizeof part, "last=%u", last);
-    int status = reader_ask_metrics(cli, run, names, part, ret_json, err);
+    int status = reader_ping(cli, err);
+    if (status == 0)
+        status = reader_ask_metrics(cli, run, names, part, ret_json, err);
     if (status == -EFBIG)
         return reader_ask_in_parts(cli, run, names, last, ret_json, err);
-    if (!reader_turns_to_files(cli, status))
+    if (!reader_turns_to_files(cli, status, err))
         return status;
     struct metrics *metrics = metrics_new();
     status = record_add_metrics(cli->home.database, run, metrics, err);
-    if (status == 0) {
+    if (status == 0 || cli->is_silent) { /* as in reader_find_history() */
+        status = 0;
         folder_add_metrics(cli->home.runs, run, metrics);
         *ret_json = columns_json(metrics, names->items, names->count, last);
     }
     metrics_free(metrics);
     return status;
+}
+
+int reader_find_metrics(struct cli *cli, struct address *run, struct error *err)
+{
+    static const struct option_list all = {.count = 0};
+    bool has_metrics = false;
+    for (struct address earlier = *run; earlier.attempt > 0 && !has_metrics; earlier.attempt--) {
+        json_t *newest;
+        int status = reader_get_metrics(cli, &earlier, &all, 1, &newest, err);
+        if (status < 0)
+            return status;
+        has_metrics = json_array_size(json_object_get(newest, "steps")) > 0;
+        json_decref(newest);
+        if (has_metrics)
+            *run = earlier;
+    }
+    return 0;
 }

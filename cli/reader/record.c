@@ -1,11 +1,13 @@
-/* Two queries. The daemon may start in the meantime, so they take no lock for long. */
+/* The queries. They hold no lock for long, because the daemon may start at the same time. */
 #include "cli/reader/record.h"
 
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/expr/metrics.h"
 #include "lib/memory.h"
+#include "lib/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -17,13 +19,15 @@
 enum { RECORD_WAIT_MS = 5000 }; /* for a daemon that starts or stops in this moment */
 
 static const char record_metrics[] =
-    "SELECT metric_name.name, metric.step, metric.value, metric.time FROM phase"
+    "SELECT metric_name.name AS name, metric.step AS step, metric.value AS value,"
+    " metric.time AS time FROM phase"
     " JOIN run ON run.phase = phase.id JOIN metric ON metric.run = run.id"
     " JOIN metric_name ON metric_name.id = metric.name"
     " WHERE phase.workflow = ?1 AND phase.name = ?2 AND run.attempt = ?3";
 
 static const char record_history[] =
-    "SELECT workflow.name, phase.name, run.attempt, run.resume_path, run.resume_step FROM workflow"
+    "SELECT workflow.name AS workflow, phase.name AS phase, run.attempt AS attempt,"
+    " run.resume_path AS resume_path, run.resume_step AS resume_step FROM workflow"
     " JOIN phase ON phase.workflow = workflow.id LEFT JOIN run ON run.phase = phase.id"
     " WHERE workflow.id = ?1 AND (?2 = '' OR phase.name = ?2) ORDER BY run.id DESC";
 
@@ -57,12 +61,34 @@ static int record_ask(const char *path, const char *query, const struct address 
     return status;
 }
 
+/* A column of the row. The query must have it. */
+static int record_column(sqlite3_stmt *row, const char *name)
+{
+    int column = 0;
+    while (!text_equal(sqlite3_column_name(row, column), name)) {
+        column++;
+        assert(column < sqlite3_column_count(row));
+    }
+    return column;
+}
+
+static int64_t record_int(sqlite3_stmt *row, const char *name)
+{
+    return sqlite3_column_int64(row, record_column(row, name));
+}
+
+static const char *record_text(sqlite3_stmt *row, const char *name)
+{
+    return (const char *)sqlite3_column_text(row, record_column(row, name));
+}
+
 static void record_take_metric(sqlite3_stmt *row, void *context)
 {
-    bool is_nan = sqlite3_column_type(row, 2) == SQLITE_NULL;
-    metrics_add(context, (const char *)sqlite3_column_text(row, 0), sqlite3_column_int64(row, 1),
-                (double)sqlite3_column_int64(row, 3) / 1000,
-                is_nan ? NAN : sqlite3_column_double(row, 2));
+    int value = record_column(row, "value");
+    bool is_nan = sqlite3_column_type(row, value) == SQLITE_NULL;
+    metrics_add(context, record_text(row, "name"), record_int(row, "step"),
+                (double)record_int(row, "time") / 1000,
+                is_nan ? NAN : sqlite3_column_double(row, value));
 }
 
 int record_add_metrics(const char *path, const struct address *run, struct metrics *metrics,
@@ -83,17 +109,17 @@ static void record_take_history(sqlite3_stmt *row, void *context)
     struct record_runs *found = context;
     char key[ADDRESS_TEXT_SIZE];
     struct address run = {.workflow = found->address->workflow,
-                          .attempt = (uint32_t)sqlite3_column_int64(row, 2)};
-    const char *resume = (const char *)sqlite3_column_text(row, 3);
-    (void)snprintf(run.phase, sizeof run.phase, "%s", (char *)sqlite3_column_text(row, 1));
+                          .attempt = (uint32_t)record_int(row, "attempt")};
+    const char *resume = record_text(row, "resume_path");
+    (void)snprintf(run.phase, sizeof run.phase, "%s", record_text(row, "phase"));
     if (!*found->name)
-        *found->name = xstrdup((const char *)sqlite3_column_text(row, 0));
+        *found->name = xstrdup(record_text(row, "workflow"));
     if (!run.attempt)
         return; /* the phase has no run yet */
     (void)json_object_set_new(found->runs, address_text(&run, key),
                               json_pack("{s:s, s:I, s:s?, s:I}", "phase", run.phase, "attempt",
                                         (json_int_t)run.attempt, "resume", resume, "first_step",
-                                        (json_int_t)sqlite3_column_int64(row, 4)));
+                                        (json_int_t)record_int(row, "resume_step")));
 }
 
 int record_add_runs(const char *path, const struct address *address, json_t *runs, char **ret_name,
@@ -106,7 +132,7 @@ int record_add_runs(const char *path, const struct address *address, json_t *run
 
 static void record_take_version(sqlite3_stmt *row, void *context)
 {
-    *(long long *)context = sqlite3_column_int64(row, 0);
+    *(long long *)context = record_int(row, "user_version");
 }
 
 int record_version(const char *path, long long *ret_version, struct error *err)

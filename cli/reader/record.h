@@ -8,9 +8,9 @@ struct address;
 struct error;
 struct metrics;
 
-/* Adds the runs of the workflow or phase to `runs`, by their addresses, the newest first; as
- * reader_get_history() has them. Sets `ret_name` to the name of the workflow, the caller's to
- * free(). Adds nothing if there is no record, or the record does not have the address. */
+/* Adds the runs of the workflow or phase to `runs`, in the form of reader_get_history(), the newest
+ * first. Sets `ret_name` to the name of the workflow, which the caller frees. Adds nothing if there
+ * is no record, or the record does not have the address. */
 int record_add_runs(const char *path, const struct address *address, json_t *runs, char **ret_name,
                     struct error *err);
 

@@ -25,9 +25,9 @@
 enum {
     CODE_GIT_S = 60, /* for a list of files */
     CODE_MACHINE_ID_MAX = 64,
-    CODE_NAME_MAX = 40,    /* of the folder's own name in NAME-DIGEST */
+    CODE_NAME_MAX = 40,    /* letters of NAME in NAME-DIGEST */
     CODE_DIGEST_SIZE = 12, /* hexadecimal digits */
-    CODE_DEPTH_MAX = 20,   /* repositories in each other */
+    CODE_DEPTH_MAX = 20,   /* repositories inside repositories */
     CODE_QUIET_MIB = 64,   /* a larger copy is announced */
 };
 
@@ -35,9 +35,9 @@ enum {
  * earlier list has and this list does not. The second argument is the number of bytes, because a
  * lost connection looks like the end of the list.
  *
- * rsync puts no file in the place of a folder that has something in it. So empty folders that stand
- * in the place of a file are removed. If programs have written into such a folder, it gets another
- * name, because nothing that programs wrote is removed. */
+ * rsync cannot replace a folder by a file if the folder has something in it. So the empty folders
+ * in it are removed, and the folder itself if it is then empty. If programs have written into the
+ * folder, the folder gets another name, because nothing that programs wrote is removed. */
 static const char code_prepare[] =
     "umask 077\n"
     "code=${PHASED_HOME:-$HOME/.phased}/code/$1\n"
@@ -85,7 +85,7 @@ static bool code_has(const struct code *code, const char *name)
 }
 
 /* Lists the files of a repository, and of repositories in it. `below` is "" or ends with a slash.
- * `git_dir` is NULL, or stands for the repository that the folder does not have. */
+ * `git_dir` is the repository to use for a folder without a repository, or NULL. */
 static int code_list(struct code *code, const char *below, const char *git_dir, unsigned depth,
                      struct error *err)
 {
@@ -121,7 +121,8 @@ static int code_list(struct code *code, const char *below, const char *git_dir, 
     return status;
 }
 
-/* Lists a folder that is in no repository, by the same rules: an empty repository stands for it. */
+/* Lists a folder that is in no repository. An empty repository in /tmp makes git follow the same
+ * rules. */
 static int code_list_folder(struct code *code, struct error *err)
 {
     char git_dir[] = "/tmp/phasectl-XXXXXX";
@@ -157,8 +158,9 @@ static int code_set_name(struct code *code, struct error *err)
     code->name = text_format("%.*s-%.*s%s", CODE_NAME_MAX, folder + 1, CODE_DIGEST_SIZE,
                              fingerprint, code->is_look ? "-look" : "");
     for (char *at = code->name; *at; at++)
-        if (!isascii(*at) || (!isalnum(*at) && !strchr("._-", *at)) || *code->name == '.')
-            *at = *at == '.' && at != code->name ? '.' : '_';
+        if (!isascii(*at) || (!isalnum(*at) && !strchr("._-", *at)) ||
+            (at == code->name && *at == '.'))
+            *at = '_';
     return 0;
 }
 
@@ -295,10 +297,11 @@ static int code_tell(const struct connection *connection, const struct code *cod
                       : status;
 }
 
-/* rsync calls ssh with the words `phasectl rsync --server ...`. The first would be a host.
+/* rsync calls ssh with the words `phasectl rsync --server ...`. The first word stands for the host,
+ * and is dropped.
  *
- * git writes many files within a second, also files of the same size. If a file takes the place of
- * such a file, only --checksum sees the change. */
+ * git writes many files within a second. If the new file has the size and the second of the old
+ * file, only --checksum sees the change. */
 static int code_copy(const struct connection *connection, const struct code *code,
                      struct error *err)
 {

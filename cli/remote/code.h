@@ -23,18 +23,19 @@ struct code {
     struct text names; /* of the files, from the root: "./README"; a NUL after each */
 };
 
-/* Lists the files of the current folder's code; for a look, none. Refuses a whole home folder,
- * unless the code is a look. The caller calls code_fini(), also after a failure. */
+/* Lists the files of the current folder's code; for a look, lists no file. Refuses a whole home
+ * folder, unless the code is a look. The caller calls code_fini(), also after a failure. */
 int code_init(struct code *code, bool is_look, struct error *err);
 void code_fini(struct code *code);
 
-/* Adds the file `path`, also if git ignores it. Returns its path from the current folder, the
- * caller's to free(). Returns NULL with -ENOENT if there is no such file, which may then be one of
- * the host, as /dev/stdin is, and with -EXDEV if it is outside of the code. */
+/* Adds the file `path`, also if git ignores it. Sets `ret_path` to the path from the current
+ * folder; the caller frees it. Returns -ENOENT if there is no such file here: the host may have it,
+ * such as /dev/stdin. Returns -EXDEV if the file is outside of the code. */
 int code_add(struct code *code, const char *path, char **ret_path, struct error *err);
 
-/* Copies the code, and tells the host the commit. Files of an earlier copy that are gone here go
- * there too; what programs wrote there stays. The files of a look stay until code_fini(). */
+/* Copies the code, and tells the host the commit. Files of an earlier copy that are gone here are
+ * removed there, too. What programs wrote there stays. The files of a look stay until
+ * code_fini(). */
 int code_send(const struct connection *connection, struct code *code, struct error *err);
 
 #endif

@@ -6,8 +6,8 @@
  * be NULL) as its arguments. Words that are added to the command become further arguments. What the
  * profile of the user prints to standard output is dropped. The caller frees the result.
  *
- * sshd gives the command to whatever shell the user has. So the command consists of letters that
- * each shell takes as they are: the script and its words are written as numbers. */
+ * sshd gives the command to the shell of the user, whatever shell that is. So the command has only
+ * letters that every shell leaves unchanged: the script and its words are written as numbers. */
 char *remote_command(const char *script, char *const *words);
 
 #endif

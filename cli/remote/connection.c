@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -20,7 +19,7 @@
 enum {
     CONNECTION_KEY_SIZE = 16,
     CONNECTION_FOLDER_MAX = 60, /* bytes: a socket has at most 107, and ssh adds 17 for a moment */
-    CONNECTION_ANSWER_S = 20,   /* a host that does not answer for so long is lost */
+    CONNECTION_ANSWER_S = 20,   /* a host that does not answer for this long is lost */
     CONNECTION_CONTROL_S = 5,   /* the same for the process that keeps the connection */
 };
 
@@ -61,7 +60,7 @@ static int connection_name(struct connection *connection, struct error *err)
         return error_set(err, -EINVAL, "PHASED_SSH must be UTF-8 text");
     fingerprint_json(json, fingerprint);
     json_decref(json);
-    /* The folder is removed at the logout, but tmux keeps its name. */
+    /* The folder is removed at the logout, but shells in tmux still have the variable. */
     bool is_usable = runtime && runtime[0] == '/' && strlen(runtime) <= CONNECTION_FOLDER_MAX &&
                      access(runtime, F_OK) == 0;
     connection->folder = is_usable ? text_format("%s/phased", runtime)
@@ -183,8 +182,10 @@ static int connection_make(const struct connection *connection, struct error *er
 {
     struct text text = {0};
     pid_t pid;
+    /* The old connection may be good, with as many sessions as the host allows. It ends after them,
+     * or by itself if it hangs. */
     if (access(connection->socket, F_OK) == 0) {
-        (void)connection_control(connection, "-O exit"); /* if it hangs, it ends by itself */
+        (void)connection_control(connection, "-O stop");
         (void)unlink(connection->socket);
     }
     connection_add(connection,

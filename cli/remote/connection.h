@@ -2,7 +2,10 @@
  *
  * A process of ssh keeps the connection (ControlMaster of ssh_config(5)) for ten minutes after the
  * last verb. Its socket is in a folder that only the user can read. The configuration and the keys
- * are those that ssh has anyway. PHASED_SSH is another command for ssh, such as `ssh -F FILE`. */
+ * are those that ssh has anyway. PHASED_SSH is another command for ssh, such as `ssh -F FILE`.
+ *
+ * If the host takes no more sessions on a connection (MaxSessions of sshd_config(5)), the next verb
+ * makes another connection. The old connection ends with its verbs. */
 #ifndef PHASED_CLI_REMOTE_CONNECTION_H
 #define PHASED_CLI_REMOTE_CONNECTION_H
 
@@ -46,8 +49,8 @@ int connection_wait(pid_t pid);
 /* The exit code in a status of waitpid(); for a signal, 128 and its number. */
 int connection_exit_code(int status);
 
-/* Lets connections to a port of this machine's loopback go to a port of the host's loopback, or
- * ends that. */
+/* Forwards a port of this machine's loopback to a port of the host's loopback, or ends the
+ * forwarding. */
 int connection_forward(const struct connection *connection, int port, int host_port,
                        struct error *err);
 void connection_unforward(const struct connection *connection, int port, int host_port);

@@ -1,5 +1,5 @@
-/* A session that waits for our end keeps the shared connection. Without the session, the connection
- * would end when nobody used it. */
+/* A session keeps the shared connection until this program ends. Without the session, the
+ * connection would end after a while, because nobody uses it. */
 #include "cli/remote/page.h"
 
 #include "cli/cli.h"
@@ -11,6 +11,7 @@
 #include "cli/remote/session.h"
 #include "lib/command.h"
 #include "lib/error.h"
+#include "lib/loopback.h"
 #include "lib/text.h"
 
 #include <arpa/inet.h>
@@ -65,32 +66,51 @@ static int page_free_port(void)
     return port;
 }
 
-/* Forwards the port that the page has on the host, so that its address is the same here, or another
- * port if that port is in use. `*port` is 0, or the port of an earlier forward. */
+/* Forwards this port to the host, and reserves it on [::1] until this program ends. */
+static int page_forward_from(const struct connection *connection, int port, int host_port,
+                             struct error *err)
+{
+    int reserved_fd;
+    int status = loopback_reserve((unsigned)port, &reserved_fd);
+    if (status == -EADDRINUSE)
+        return error_set(err, status, "another program has port %d of [::1]", port);
+    if (status < 0)
+        return error_set(err, status, "cannot reserve port %d of [::1]: %s", port,
+                         strerror(-status));
+    status = connection_forward(connection, port, host_port, err);
+    if (status < 0 && reserved_fd >= 0)
+        (void)close(reserved_fd); /* it was never connected */
+    return status;
+}
+
+/* Forwards the page. The port here is the port on the host, so that the address is the same, or
+ * another port if this port is in use here. `*port` is 0, or the port of an earlier forward. */
 static int page_forward(const struct connection *connection, int *port, int host_port,
                         struct error *err)
 {
     if (*port)
         return connection_forward(connection, *port, host_port, err);
     *port = host_port;
-    int status = connection_forward(connection, *port, host_port, err);
+    int status = page_forward_from(connection, *port, host_port, err);
     if (status < 0 && (*port = page_free_port()) != 0)
-        status = connection_forward(connection, *port, host_port, err);
+        status = page_forward_from(connection, *port, host_port, err);
     return status;
 }
 
 /* Prints the address with our port in place of the host's. */
 static void page_show(struct cli *cli, json_t *page, int port, const char *login)
 {
-    const char *url = field_text(page, "url"), *path = strstr(url, "//");
-    path = path ? strchr(path + 2, '/') : NULL;
-    char *own = text_format("http://127.0.0.1:%d%s", port, path ? path : "/");
+    const char *url = field_text(page, "url"), *host = strstr(url, "//");
+    host = host ? host + strlen("//") : "";
+    const char *path = strchr(host, '/');
+    char *own =
+        text_format("http://%.*s:%d%s", (int)strcspn(host, ":/"), host, port, path ? path : "/");
     (void)json_object_set_new(page, "url", json_string(own));
     (void)json_object_set_new(page, "port", json_integer(port));
     if (cli->as_json) {
         client_print_json(page);
     } else {
-        printf("%s\n\nWhoever has this address can do what you can on %s. Ctrl-C ends it.\n", own,
+        printf("%s\n\nWhoever has this address can do what you can on %s. Ctrl-C ends this.\n", own,
                login);
         open_browser(cli, own);
     }

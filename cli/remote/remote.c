@@ -21,7 +21,7 @@
 enum remote_files {
     REMOTE_NO_FILES,
     REMOTE_NAMED_FILES, /* the files that the words name */
-    REMOTE_CODE,        /* the same with the code of the current folder */
+    REMOTE_CODE,        /* these files, and the code of the current folder */
 };
 
 /* Verbs that are not named here run on the host and read no files of this machine. */
@@ -91,8 +91,8 @@ static void remote_add_folder(struct text *script, const struct code *code)
     text_add(script, " || exit 1\n");
 }
 
-/* Replaces a word that is a file of this machine, or PHASE=FILE of `--log`, by the same file on the
- * host. `ret_word` is the caller's to free(). A word that is not a file stays. */
+/* Replaces a file of this machine, or the file in PHASE=FILE of `--log`, by the same file on the
+ * host. The caller frees `ret_word`. A word that is not a file stays. */
 static int remote_take_word(struct code *code, const char *word, bool is_log, char **ret_word,
                             struct error *err)
 {

@@ -18,14 +18,15 @@
 
 enum { SESSION_LOST = 255 }; /* of ssh; a program on the host may exit with it, too */
 
-/* The process group of the script is that of the session, so 0 means the script and its children.
- * Bash starts what is in the background with SIGINT ignored. */
+/* The script and its children have the process group of the session, so 0 means all of them. Bash
+ * starts what is in the background with SIGINT ignored. */
 static const char session_watch[] = "exec 4<&0 </dev/null\n"
                                     "{ cat; kill -INT 0; } <&4 >/dev/null 2>&1 &\n"
                                     "exec 4<&-\n";
 
 /* The signals that a session waits for. They are blocked while it runs, so that no signal is
- * missed. nohup(1) ignores SIGHUP, and a blocked signal would come all the same. */
+ * missed. SIGHUP is left out if nohup(1) ignores it: a blocked signal would come although it is
+ * ignored. */
 static sigset_t session_signals(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGCHLD};

@@ -6,7 +6,7 @@ struct connection;
 struct error;
 
 enum session_input {
-    SESSION_TERMINAL, /* the script has a terminal; its keys and its size are those of ours */
+    SESSION_TERMINAL, /* the script has a terminal, with the keys and the size of our terminal */
     SESSION_STDIN,    /* the script reads our standard input */
     SESSION_NOTHING, /* the script reads nothing, and gets SIGINT when we do, or when we are gone */
 };

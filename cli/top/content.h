@@ -22,7 +22,7 @@ struct content {
 };
 
 void content_fini(struct content *content);
-/* The row that comes next has this address. */
+/* Gives this address to the next row. */
 void content_add_key(struct content *content, const char *key);
 /* How many rows the content needs in `columns`. */
 int content_rows(const struct content *content, int columns);

@@ -4,7 +4,9 @@
 #include "cli/current.h"
 #include "cli/field.h"
 #include "cli/format.h"
+#include "cli/table.h"
 #include "cli/top/content.h"
+#include "cli/top/keys.h"
 #include "cli/top/model.h"
 #include "cli/top/panes.h"
 #include "cli/top/paths.h"
@@ -154,7 +156,7 @@ static void draw_make(const struct model *model, struct box *box, int columns)
     box->area.columns = columns;
 }
 
-/* Draws the boxes one below the other. The last one gets the rows that no box needs. */
+/* Draws the boxes one below the other. The last box also gets the rows that no box needs. */
 static void draw_stack(struct model *model, struct box *boxes, int count, const struct area *area,
                        struct grid *grid)
 {
@@ -256,9 +258,24 @@ static void draw_run(struct model *model, const struct area *area, struct grid *
     draw_stack(model, boxes, 2, area, grid);
 }
 
+static void draw_help_content(const struct model *model, const struct terminal *terminal,
+                              struct content *content)
+{
+    const struct terminal folding = {.fd = -1, .colours = true, .columns = terminal->columns};
+    struct table table;
+    (void)model;
+    table_init(&table, table_names, TABLE_NAMES_COLUMNS);
+    for (const struct keys_help *row = keys_help; row->keys; row++) {
+        table_add_in(&table, COLOUR_BOLD, row->keys);
+        table_add(&table, row->words);
+    }
+    table_write(&table, &folding, 0, &content->text);
+    text_add(&content->title, "keys; any other key closes this help");
+}
+
 static void draw_help(struct model *model, const struct area *area, struct grid *grid)
 {
-    struct box box = {.pane = PANE_HELP, .make = help_content};
+    struct box box = {.pane = PANE_HELP, .make = draw_help_content};
     draw_stack(model, &box, 1, area, grid);
 }
 
@@ -362,6 +379,9 @@ static void draw_footer(const struct model *model, struct grid *grid)
         text_addf(&words, "/%s_", model->typed);
     } else if (model->prompt == PROMPT_CANCEL) {
         text_addf(&words, "cancel %s for good? Its runs stop with a checkpoint. y/n",
+                  address_text(&model->target, name));
+    } else if (model->prompt == PROMPT_PROMOTE) {
+        text_addf(&words, "promote %s, whatever the gate says? y/n",
                   address_text(&model->target, name));
     } else if (draw_has_lost(model, pane)) {
         draw_lost(model, pane, &words);

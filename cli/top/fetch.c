@@ -68,9 +68,9 @@ static void fetch_carry_out(struct cli *cli, const struct request *request, stru
         fetch_read(request, reply);
     else if (request->kind == REQUEST_GET)
         (void)client_get(cli, &reply->json, &reply->error, "%s",
-                         request->path); /* its code tells */
+                         request->path); /* its code says whether it failed */
     else
-        (void)decide_post(cli, &request->address, request->verb, NULL, &reply->json,
+        (void)decide_post(cli, &request->address, request->command, NULL, &reply->json,
                           &reply->error); /* as above */
     reply->took_s = (double)(clock_steady_ms() - begin_ms) / 1e3;
 }
@@ -102,9 +102,9 @@ static int fetch_start(struct fetch *fetch)
 {
     sigset_t all, before;
     (void)sigfillset(&all);                            /* cannot fail */
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* nor can this */
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail */
     int status = pthread_create(&fetch->thread, NULL, fetch_run, fetch);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* nor this */
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* as above */
     return -status;
 }
 
@@ -115,7 +115,7 @@ static void fetch_free(struct fetch *fetch)
     http_client_free(fetch->cli.client);
     home_fini(&fetch->cli.home);
     (void)pthread_mutex_destroy(&fetch->mutex);   /* nobody uses it */
-    (void)pthread_cond_destroy(&fetch->has_work); /* nor this */
+    (void)pthread_cond_destroy(&fetch->has_work); /* nobody waits for it */
     if (fetch->fd >= 0)
         (void)close(fetch->fd); /* nothing is lost */
     free(fetch);
@@ -126,7 +126,7 @@ int fetch_open(struct fetch **ret_fetch, struct error *err)
     struct fetch *fetch = xcalloc(1, sizeof *fetch);
     fetch->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     (void)pthread_mutex_init(&fetch->mutex, NULL);   /* cannot fail on Linux */
-    (void)pthread_cond_init(&fetch->has_work, NULL); /* nor can this */
+    (void)pthread_cond_init(&fetch->has_work, NULL); /* cannot fail */
     int status = fetch->fd < 0
                      ? error_set(err, -errno, "cannot make an eventfd: %s", strerror(errno))
                      : home_init(&fetch->cli.home, NULL, err);

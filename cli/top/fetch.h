@@ -17,9 +17,10 @@ void fetch_close(struct fetch *fetch);
 /* Readable when a reply has come. */
 int fetch_fd(const struct fetch *fetch);
 
-/* Hands a request over, which is copied. Only if no request is under way. */
+/* Hands over a copy of the request. Only if no request is under way. */
 void fetch_ask(struct fetch *fetch, const struct request *request);
-/* Takes the reply to the last request; false: it has not come yet. What is in it is the caller's.
+/* Takes the reply to the last request. False: the reply has not come yet. The caller frees what is
+ * in the reply.
  */
 bool fetch_take(struct fetch *fetch, struct reply *ret_reply);
 

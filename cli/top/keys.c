@@ -28,10 +28,10 @@ const struct keys_help keys_help[] = {
     {"n, N", "the next place that the search finds, the place before"},
     {"f", "in a log: follow new lines, or stop following"},
     {"Left, Right", "in a log: the rank before, the next rank"},
-    {"p", "promote: start the next phases, whatever the gate says"},
+    {"p", "promote: start the next phases, whatever the gate says, after y"},
     {"h", "hold: stop with a checkpoint; release what you hold, if nothing runs or is queued"},
     {"c", "cancel: end for good, after y"},
-    {"r", "retry: run again what is held or has failed"},
+    {"r", "retry: run again what has failed, was cancelled, or is held by its gate or a failure"},
     {"R", "resume: go on from the last checkpoint, where retry would begin at the start"},
     {"mouse", "select, open what is selected, scroll"},
     {"?", "this help"},
@@ -136,25 +136,28 @@ static void keys_back(struct model *model)
 /* --- Decisions -------------------------------------------------------------------------------- */
 
 /* One decision waits at most. A daemon that hangs must not find a list of old decisions later. */
-static void keys_decide(struct model *model, const char *verb, const struct address *address)
+static void keys_decide(struct model *model, enum phase_command command,
+                        const struct address *address)
 {
     char name[ADDRESS_TEXT_SIZE], waiting[ADDRESS_TEXT_SIZE];
     const struct request *before = &model->decision;
+    const char *verb = phase_command_name(command);
     (void)address_text(address, name);
     (void)address_text(&before->address, waiting);
-    if (model->has_decision && !(text_equal(before->verb, verb) && text_equal(waiting, name))) {
+    if (model->has_decision && !(before->command == command && text_equal(waiting, name))) {
         model_notice(model, true, "cannot %s %s yet: %s %s is not sent; press again", verb, name,
-                     before->verb, waiting);
+                     phase_command_name(before->command), waiting);
         return;
     }
-    model->decision = (struct request){.kind = REQUEST_DECIDE, .verb = verb, .address = *address};
+    model->decision =
+        (struct request){.kind = REQUEST_DECIDE, .command = command, .address = *address};
     model->has_decision = true;
     model_notice(model, false, "%s %s ...", verb, name);
 }
 
 static bool keys_can_be_released(const json_t *phase)
 {
-    return field_can(phase, "release");
+    return field_can(phase, COMMAND_RELEASE);
 }
 
 static bool keys_is_under_way(const json_t *phase)
@@ -165,7 +168,7 @@ static bool keys_is_under_way(const json_t *phase)
 
 static bool keys_can_be_cancelled(const json_t *phase)
 {
-    return field_can(phase, "cancel");
+    return field_can(phase, COMMAND_CANCEL);
 }
 
 /* Whether `is_so` is true for the phase of the address or, if that is a matrix, for a member. If
@@ -186,13 +189,14 @@ static bool keys_has(const struct model *model, const struct address *address,
     return false;
 }
 
-/* A workflow may have phases that run beside phases that a person holds. Whoever presses the key
+/* In a workflow, some phases may run while a person holds others. A person who presses the key
  * there wants the workflow to stop. */
-static const char *keys_hold_verb(const struct model *model, const struct address *address)
+static enum phase_command keys_hold_command(const struct model *model,
+                                            const struct address *address)
 {
     bool is_release = keys_has(model, address, keys_can_be_released) &&
                       !keys_has(model, address, keys_is_under_way);
-    return is_release ? "release" : "hold";
+    return is_release ? COMMAND_RELEASE : COMMAND_HOLD;
 }
 
 /* Asks, unless nothing is left to cancel. */
@@ -208,6 +212,14 @@ static void keys_cancel(struct model *model, const struct address *address)
     }
 }
 
+/* One key alone must not overrule a gate that has failed. The view may not know yet that the gate
+ * has failed, so each promotion asks. */
+static void keys_promote(struct model *model, const struct address *address)
+{
+    model->target = *address;
+    model->prompt = PROMPT_PROMOTE;
+}
+
 static void keys_decision(struct model *model, int key)
 {
     struct address address;
@@ -215,16 +227,16 @@ static void keys_decision(struct model *model, int key)
         return;
     switch (key) {
     case 'p':
-        keys_decide(model, "promote", &address);
+        keys_promote(model, &address);
         break;
     case 'h':
-        keys_decide(model, keys_hold_verb(model, &address), &address);
+        keys_decide(model, keys_hold_command(model, &address), &address);
         break;
     case 'r':
-        keys_decide(model, "retry", &address);
+        keys_decide(model, COMMAND_RETRY, &address);
         break;
     case 'R':
-        keys_decide(model, "resume", &address);
+        keys_decide(model, COMMAND_RESUME, &address);
         break;
     default:
         keys_cancel(model, &address);
@@ -323,7 +335,7 @@ static bool keys_move(struct model *model, int key)
     default:
         return false;
     }
-    scroll->follows = false; /* who reads earlier lines is not to be disturbed */
+    scroll->follows = false; /* does not disturb a person who reads earlier lines */
     return true;
 }
 
@@ -375,10 +387,12 @@ void keys_press(struct model *model, int key)
     text_clear(&model->notice);
     if (model->prompt == PROMPT_SEARCH) {
         keys_type(model, key);
-    } else if (model->prompt == PROMPT_CANCEL) {
+    } else if (model->prompt != PROMPT_NONE) {
+        enum phase_command command =
+            model->prompt == PROMPT_CANCEL ? COMMAND_CANCEL : COMMAND_PROMOTE;
         model->prompt = PROMPT_NONE;
         if (key == 'y')
-            keys_decide(model, "cancel", &model->target);
+            keys_decide(model, command, &model->target);
     } else if (keys_move(model, key)) {
         return;
     } else if (model->has_help) {

@@ -1,10 +1,10 @@
-# cli/top: the live view. Only screen.c needs ncurses; unit tests link what knows no terminal.
+# cli/top: the live view. Only screen.c needs ncurses. Unit tests link the files that know no
+# terminal.
 noinst_LIBRARIES += cli/top/libtop.a
 cli_top_libtop_a_SOURCES = \
 	cli/top/content.c cli/top/content.h \
 	cli/top/draw.c cli/top/draw.h \
 	cli/top/grid.c cli/top/grid.h \
-	cli/top/help.c \
 	cli/top/keys.c cli/top/keys.h \
 	cli/top/log.c cli/top/log.h \
 	cli/top/model.c cli/top/model.h \

@@ -15,10 +15,10 @@ struct log {
     size_t *starts;    /* where the lines begin in `bytes` */
     size_t count, capacity;
     bool is_read;  /* the newest reading has come to the end */
-    double read_s; /* when that was; of a clock that only goes on */
+    double read_s; /* when that was, in steady time */
 };
 
-/* Begins with another file, or with none. */
+/* Begins with another file, or with no file. */
 void log_open(struct log *log, const char *path, long long rank);
 void log_close(struct log *log);
 
@@ -29,8 +29,8 @@ size_t log_add(struct log *log, long long offset, const char *bytes, size_t size
 /* Where to go on reading; negative: begin with the tail. */
 long long log_offset(const struct log *log);
 
-/* Adds a line as a terminal would show it, after its time of day: of a progress bar the newest
- * state, without colours and control characters. */
+/* Adds the time of day of a line, and the line as a terminal would show it, without colours and
+ * control characters. Of a progress bar, adds the newest state. */
 void log_shown_line(const struct log *log, size_t line, struct text *text);
 
 #endif

@@ -22,7 +22,7 @@ void model_init(struct model *model, const struct terminal *terminal)
         .terminal = *terminal,
         .focus = {PANE_WORKFLOWS, PANE_PHASES, PANE_LOG},
     };
-    model->terminal.live = false; /* its width is that of a pane */
+    model->terminal.live = false; /* each pane sets its width */
     model->terminal.colours = true;
 }
 
@@ -141,8 +141,8 @@ static void model_take_answer(struct model *model, struct reply *reply)
         list->seek = SCROLL_SEEK_HERE; /* now its rows are known */
 }
 
-/* Takes the notice away that a phase stops when the phase has stopped. What a matrix does is up to
- * its members. */
+/* Takes away the notice that a phase stops, when the phase has stopped. Ignores matrices, because
+ * their members stop one by one. */
 static void model_end_notice(struct model *model)
 {
     const json_t *phase;
@@ -167,7 +167,7 @@ static void model_take_decision(struct model *model, struct reply *reply)
         model_notice(model, true, "%s", reply->error.message);
         return;
     }
-    decide_write(reply->request.verb, reply->json, &said);
+    decide_write(reply->request.command, reply->json, &said);
     const char *first = text_string(&said);
     model_notice(model, false, "%.*s", (int)strcspn(first, "\n"), first);
     if (count > 1)

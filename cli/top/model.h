@@ -29,7 +29,7 @@ enum pane {
 };
 
 /* What the last line asks for. */
-enum prompt { PROMPT_NONE, PROMPT_SEARCH, PROMPT_CANCEL };
+enum prompt { PROMPT_NONE, PROMPT_SEARCH, PROMPT_CANCEL, PROMPT_PROMOTE };
 
 enum {
     MODEL_SEEN_MAX = 128, /* more phases than a screen has rows for */
@@ -41,7 +41,7 @@ struct answer {
     char *path;
     json_t *json;   /* NULL: no answer has come yet */
     char *message;  /* why the newest request failed, or NULL */
-    double asked_s; /* when it was asked for; of a clock that only goes on */
+    double asked_s; /* when it was asked for, in steady time */
     double took_s;  /* the last answer that came */
 };
 
@@ -61,8 +61,8 @@ struct model {
 
     enum prompt prompt;
     char typed[SCROLL_SEARCH_SIZE];
-    bool shows_search;     /* in the pane of the last picture that keys move in */
-    struct address target; /* what is to be cancelled, if the answer is yes */
+    bool shows_search;     /* in the pane that keys moved in when the last picture was drawn */
+    struct address target; /* what is to be cancelled or promoted after a yes */
     struct text notice;    /* what came of the last decision; the next key takes it away */
     bool is_bad_notice;
     char stopping[ADDRESS_TEXT_SIZE]; /* the phase of which `notice` says that it stops, or empty */
@@ -82,7 +82,7 @@ void model_fini(struct model *model);
 
 /* The answer to a path, or NULL. The JSON is borrowed until the next reply. */
 const json_t *model_json(const struct model *model, const char *path);
-/* Why a path has no answer; NULL if it has one, or none was asked for yet. */
+/* Why a path has no answer. NULL: the path has an answer, or nobody has asked yet. */
 const char *model_trouble(const struct model *model, const char *path);
 const struct answer *model_answer(const struct model *model, const char *path);
 
@@ -108,8 +108,8 @@ bool model_target(const struct model *model, struct address *ret_address);
 const struct answer *model_search(const struct model *model);
 /* The newest known phases of a workflow. NULL: the phases are not known. */
 const json_t *model_phases(const struct model *model, uint64_t workflow);
-/* The workflow that is shown. Before the daemon has answered a request for this workflow, this is
- * its entry in the list of workflows. NULL: the workflow is not known. */
+/* The workflow that is shown. Until the daemon has answered about this workflow, returns its entry
+ * in the list of workflows. NULL: the workflow is not known. */
 const json_t *model_workflow(const struct model *model);
 /* The phase with this name in the workflow that is shown. NULL: the phase is not known. */
 const json_t *model_phase(const struct model *model, const char *name);

@@ -34,8 +34,4 @@ void run_metrics_content(const struct model *model, const struct terminal *termi
 /* Adds what stands in the first line. */
 void run_header(const struct model *model, struct text *text);
 
-/* help.c */
-void help_content(const struct model *model, const struct terminal *terminal,
-                  struct content *content);
-
 #endif

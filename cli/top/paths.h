@@ -26,8 +26,8 @@ const char *paths_of(const struct address *address, const char *rest, char buffe
 /* The path of all workflows with these words. Returns `buffer`. */
 const char *paths_search(const char *words, char buffer[PATHS_SIZE]);
 
-/* The path of the metric that tells most of the phase's newest run, over the whole run from step
- * `from` on; 0: from its first step. Returns false if there is no metric. */
+/* The path of the curve of the most important metric of the phase's newest run, from step `from`
+ * on; 0: from the first step. Returns false if there is no metric. */
 bool paths_curve(const json_t *phase, long long from, char buffer[PATHS_SIZE]);
 
 /* The step that the answer to paths_curve() ends before: one answer has a limited number of steps.

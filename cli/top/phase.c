@@ -142,8 +142,8 @@ void phase_gate_content(const struct model *model, const struct terminal *termin
         text_add(&content->text, "asking ...\n");
 }
 
-/* Without anything known, the pane is shown only while keys move in it. The step of a node is left
- * out: the phases above have a newer step. */
+/* If nothing is known, the pane is shown only while keys move in it. The steps of nodes are left
+ * out: the list of phases has a newer step. */
 void phase_gpus_content(const struct model *model, const struct terminal *terminal,
                         struct content *content)
 {

@@ -14,7 +14,6 @@
 #include "lib/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { PHASES_WIDE = 120 }; /* columns from which bars and curves are longer */
 
@@ -36,7 +35,8 @@ static size_t phases_find(const json_t *list, const char *name)
     return at;
 }
 
-/* The phase that `phase` stands below; the size of the list: it stands below no other phase. */
+/* The phase that `phase` stands below. The size of the list: `phase` stands below no other
+ * phase. */
 static size_t phases_parent(const json_t *list, const json_t *phase)
 {
     const json_t *after = json_object_get(phase, "after"), *name;
@@ -88,7 +88,7 @@ static void phases_add_bar(struct phases *phases, const json_t *phase, const cha
                  view_bar(phase, phases->bar, phases->model->terminal.unicode, bar));
 }
 
-/* The newest value of the metric that tells most, and its curve from the run's first step on. */
+/* The newest value of the most important metric, and its curve from the run's first step on. */
 static void phases_add_metric(struct phases *phases, const json_t *phase)
 {
     char path[PATHS_SIZE];
@@ -136,7 +136,7 @@ static void phases_add(struct phases *phases, const json_t *phase, const char *b
     phases_add_note(phases, phase);
 }
 
-/* Adds the phases below `parent`, each with the phases below it. Those without a parent stand at
+/* Adds the phases below `parent`, each with the phases below it. Phases without a parent stand at
  * the edge. */
 static void phases_add_below(struct phases *phases, size_t parent, const char *edge)
 {

@@ -4,6 +4,7 @@
 
 #include "lib/address.h"
 #include "lib/error.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <jansson.h>
@@ -23,7 +24,7 @@ enum {
 struct request {
     enum request_kind kind;
     char path[REQUEST_PATH_SIZE]; /* the path in the API, or the path of the file */
-    const char *verb;             /* what a decision asks for */
+    enum phase_command command;   /* what a decision asks for */
     struct address address;       /* what a decision is about */
     long long offset;             /* where to read in a file; negative: begin with its tail */
 };

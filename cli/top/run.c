@@ -20,7 +20,7 @@ enum {
     RUN_VALUE = 14, /* columns of a value, with its gaps */
 };
 
-/* The bar and the time left: of the newest run only, because only it goes on. */
+/* The bar and the time left. Only the newest run has them, because only this run goes on. */
 static void run_add_progress(const struct model *model, const json_t *run, struct text *text)
 {
     const json_t *phase = model_phase(model, field_text(run, "phase"));
@@ -83,8 +83,8 @@ static const json_t *run_newest(const json_t *values, size_t *ret_count)
     return newest;
 }
 
-/* Adds a metric with its newest value and its curve, if it is among those with a curve or, for
- * `is_single`, among those with one value. */
+/* Adds a metric with its newest value and its curve. `is_single` chooses which metrics are added:
+ * those with a single value, or those with a curve. */
 static void run_add_metric(const struct model *model, const char *name, const json_t *steps,
                            const json_t *values, int columns, bool is_single, struct table *table)
 {

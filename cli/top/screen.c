@@ -31,7 +31,7 @@ static const short screen_colours[COLOUR_COUNT] = {
 
 static void screen_make_colours(void)
 {
-    (void)start_color();        /* has_colors() has said that there are some */
+    (void)start_color();        /* has_colors() was true */
     (void)use_default_colors(); /* if it fails, the background is black */
     for (enum colour colour = COLOUR_RED; colour < COLOUR_COUNT; colour++)
         (void)init_pair((short)colour, screen_colours[colour],
@@ -187,7 +187,7 @@ enum screen_input screen_read(struct model *model)
         return SCREEN_NO_INPUT;
     int number = kind == KEY_CODE_YES ? screen_key(key) : screen_letter(key);
     if (kind == KEY_CODE_YES && key == KEY_MOUSE)
-        (void)screen_click(model); /* it may be an event that nobody asked for */
+        (void)screen_click(model); /* the event may be of no interest */
     else if (number >= 0)
         keys_press(model, number);
     return SCREEN_INPUT;

@@ -1,4 +1,5 @@
-/* The terminal: ncurses, and nothing else of this folder, knows it. There is one screen. */
+/* The terminal, by ncurses. No other file of this folder knows the terminal. There is one
+ * screen. */
 #ifndef PHASED_CLI_TOP_SCREEN_H
 #define PHASED_CLI_TOP_SCREEN_H
 
@@ -11,7 +12,7 @@ struct model;
 /* Takes the terminal of standard output. Without `has_colours` it shows bold and dim letters only.
  */
 int screen_open(bool has_colours, struct error *err);
-/* Gives it back as it was. */
+/* Gives the terminal back as it was. */
 void screen_close(void);
 
 void screen_size(int *ret_rows, int *ret_columns);
@@ -19,8 +20,8 @@ void screen_show(const struct grid *grid);
 
 enum screen_input { SCREEN_NO_INPUT, SCREEN_INPUT, SCREEN_GONE };
 
-/* Gives the next key or click to the model, if one has come. Draw before the next one: it is about
- * what the one before has changed. */
+/* Gives the next key or click to the model, if one has come. Draw before the next call: the next
+ * key is about the new picture. */
 enum screen_input screen_read(struct model *model);
 
 #endif

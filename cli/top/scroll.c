@@ -73,7 +73,7 @@ size_t scroll_find(const struct scroll_lines *lines, size_t from, enum scroll_se
     return lines->count;
 }
 
-/* Whether the line that was found last is still before a person's eyes. */
+/* Whether the line that was found last is still in view. */
 static bool scroll_sees_found(const struct scroll *scroll, const struct area *area)
 {
     return scroll->found >= scroll->at && scroll->found - scroll->at < (size_t)area->rows;

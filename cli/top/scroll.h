@@ -43,8 +43,8 @@ struct scroll_lines {
     const void *context;
 };
 
-/* The line nearest to `from` that has the text, round the end. Returns `lines->count`: no line has
- * it. */
+/* The line with the text that is nearest to `from`. After one end, goes on at the other end.
+ * Returns `lines->count`: no line has it. */
 size_t scroll_find(const struct scroll_lines *lines, size_t from, enum scroll_seek seek,
                    const char *search);
 

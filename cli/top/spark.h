@@ -24,9 +24,9 @@ void spark_fini(struct spark *spark);
 /* Adds the values of the array `values` that are not null, at the steps of the array `steps`. */
 void spark_add(struct spark *spark, const json_t *steps, const json_t *values);
 
-/* Writes at most `columns` bars, each the mean of the values of equally many steps. NaN and
- * infinite numbers are an x. Writes nothing if there are fewer than two values, because one value
- * is not a curve. */
+/* Writes at most `columns` bars. Each bar is the mean of the values of the same number of steps.
+ * NaN and infinite numbers are an x. Writes nothing if there are fewer than two values, because one
+ * value is not a curve. */
 void spark_write(const struct spark *spark, int columns, bool unicode, struct text *text);
 
 #endif

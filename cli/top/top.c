@@ -112,10 +112,12 @@ static int top_finish(struct model *model, struct fetch *fetch)
         return exit_code;
     if (model->is_asking && model->asked.kind == REQUEST_DECIDE)
         (void)fprintf(stderr, "phasectl: %s %s has no answer; look with 'phasectl status'\n",
-                      model->asked.verb, address_text(&model->asked.address, name));
+                      phase_command_name(model->asked.command),
+                      address_text(&model->asked.address, name));
     if (model->has_decision)
         (void)fprintf(stderr, "phasectl: %s %s was not sent: phased does not answer\n",
-                      model->decision.verb, address_text(&model->decision.address, name));
+                      phase_command_name(model->decision.command),
+                      address_text(&model->decision.address, name));
     return CLI_FAILED;
 }
 

@@ -6,8 +6,8 @@ struct cli;
 struct error;
 
 /* Shows the view on the terminal until a person quits. Then waits for the answers to decisions, 10
- * seconds at most. Returns an exit code: CLI_FAILED if a decision failed after the view, or may be
- * lost, and a message has said so. -ENOTSUP: phasectl was built without the view. */
+ * seconds at most. Returns an exit code. CLI_FAILED: a decision failed after the view closed, or
+ * may be lost, and a message says so. -ENOTSUP: phasectl was built without the view. */
 int top_run(const struct cli *cli, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* phasectl top: the words, and what the view needs. */
+/* phasectl top: reads the command line, and checks that there is a terminal and a daemon. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/options.h"

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A question takes a twentieth of the daemon's time, unless WANTS_OLDEST_S ends the daemon's rest
+/* A question may take 1/20 of the daemon's time, or more if WANTS_OLDEST_S ends the pause
  * earlier. */
 enum { WANTS_COST = 20 };
 
@@ -20,7 +20,7 @@ enum { WANTS_COST = 20 };
 #define WANTS_OVER_S   30.0 /* about a run that has ended */
 #define WANTS_LOG_S    0.5
 #define WANTS_AWAY_S   1.0  /* how often a daemon that is away is tried */
-#define WANTS_OLDEST_S 30.0 /* how long a daemon rests at most after a slow answer */
+#define WANTS_OLDEST_S 30.0 /* the longest pause after a slow answer */
 
 struct wants {
     struct want *items;

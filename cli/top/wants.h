@@ -1,5 +1,5 @@
 /* What the live view asks for next: decisions first, then what the panes show, each answer again
- * after its time. A daemon that needs long for an answer is asked for it less often, but not later
+ * after its time. The view asks less often for an answer that takes the daemon long, but not later
  * than 30 seconds after the answer. */
 #ifndef PHASED_CLI_TOP_WANTS_H
 #define PHASED_CLI_TOP_WANTS_H
@@ -24,8 +24,8 @@ struct want {
 /* Fills in what the panes need, the most important first. Returns how many there are. */
 size_t wants_list(const struct model *model, struct want wants[WANTS_MAX]);
 
-/* Says what to ask for now. If there is nothing, returns false and after how many seconds there
- * will be something. `clock_s` is of a clock that only goes on. */
+/* Says what to ask for now. If there is nothing, returns false, and sets `ret_wait_s` to the
+ * seconds until there is something. `clock_s` is steady time. */
 bool wants_next(const struct model *model, double clock_s, struct request *ret_request,
                 double *ret_wait_s);
 

@@ -33,8 +33,8 @@ enum { ADMISSION_AGAIN_MS = 2000 };
  * job waits for. The job must then be due again in admission_again_in_ms(), with the other jobs. */
 bool admission_asks(struct loop *loop, struct workflow *workflow,
                     const struct allocation *allocation, char ret_reason[REASON_MAX]);
-/* Returns the same time for all jobs of a turn, because one round decides about all of them. Never
- * 0. */
+/* All waiting jobs are due at the same moments, because one round decides about all of them. Jobs
+ * that are due at one moment ask in their order, the oldest first. Never 0. */
 int admission_again_in_ms(struct loop *loop);
 /* The place of a job among the runs that wait for limits.yaml, as of the last round. 1 is the next
  * job. 0: the job does not wait for limits.yaml. */
@@ -43,12 +43,15 @@ unsigned admission_position(struct loop *loop, uint64_t job);
 /* A budget that is spent. */
 struct admission_spent {
     enum budget budget;
-    enum amount amount;      /* of which too much is spent */
+    enum amount amount;      /* the unit in which too much is spent */
     char reason[REASON_MAX]; /* "its budget is spent: $7.02 of $7" */
 };
 
-/* Whether the budgets let the workflow begin something more. False: `ret_spent` says why not, and
- * the workflow will be held. */
+/* Whether the budgets let the workflow begin something more. False: `ret_spent` says why not. */
+bool admission_can_pay(struct loop *loop, const struct workflow *workflow,
+                       struct admission_spent *ret_spent);
+/* As admission_can_pay(), for a caller that wants to begin something. False: the workflow will be
+ * held soon. */
 bool admission_pays(struct loop *loop, const struct workflow *workflow,
                     struct admission_spent *ret_spent);
 

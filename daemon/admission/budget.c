@@ -1,6 +1,6 @@
 /* Watching the budgets. */
 #include "daemon/admission/admission.h"
-#include "daemon/admission/inside.h"
+#include "daemon/admission/admission_private.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/cost.h"
 #include "daemon/store/store.h"
@@ -38,13 +38,12 @@ static struct spending workflow_spent(struct admission *admission, const struct 
     struct spending spent = {0};
     struct store_spending cost;
     struct error err;
-    json_t *rows;
-    if (store_budgets(store, workflow->id, &rows, &err) < 0)
+    json_t *budget;
+    if (store_budget(store, workflow->id, &budget, &err) < 0)
         return spent; /* another part of the daemon reports that the record cannot be read */
-    const json_t *budget = json_object_get(json_array_get(rows, 0), "budget");
     if (budget && store_spending(store, workflow->id, &cost, &err) == 0)
         spent = spending_of(budget, &cost);
-    json_decref(rows);
+    json_decref(budget);
     return spent;
 }
 
@@ -78,6 +77,23 @@ void admission_lift(struct loop *loop, uint64_t id)
     admission->lift_count = count;
 }
 
+/* Releases what the budget of the workflow holds: the phase, or the members of a matrix. A member
+ * that a person has held stays held. */
+static void phase_lift(struct loop *loop, struct phase *phase)
+{
+    const struct matrix *matrix = phase->members;
+    struct core_event event = {.kind = EV_COMMAND,
+                               .workflow = phase->workflow,
+                               .phase = phase,
+                               .command = COMMAND_RELEASE,
+                               .message = "its new budget"};
+    for (size_t i = 0; matrix && i < matrix->count; i++)
+        phase_lift(loop, matrix->members[i]);
+    if (phase->hold_budget == BUDGET_WORKFLOW &&
+        core_command_check(phase, COMMAND_RELEASE, NULL) == 0)
+        loop_post(loop, &event);
+}
+
 /* Returns false when the lift is done, or is not needed any more. */
 static bool lift_is_under_way(struct admission *admission, const struct budget_lift *lift)
 {
@@ -87,13 +103,7 @@ static bool lift_is_under_way(struct admission *admission, const struct budget_l
     struct phase *phase = &workflow->phases[lift->phase];
     if (phase_is_being_held(phase))
         return true;
-    struct core_event event = {.kind = EV_COMMAND,
-                               .workflow = workflow,
-                               .phase = phase,
-                               .command = COMMAND_RELEASE,
-                               .message = "its new budget"};
-    if (core_command_check(phase, COMMAND_RELEASE, NULL) == 0)
-        loop_post(admission->loop, &event);
+    phase_lift(admission->loop, phase);
     return false;
 }
 
@@ -129,7 +139,7 @@ void budget_look(void *state)
     struct error err;
     if (begin_ns < admission->due_ns)
         return;
-    if (store_budgets(loop_store(admission->loop), 0, &rows, &err) < 0) {
+    if (store_budgets(loop_store(admission->loop), &rows, &err) < 0) {
         log_line("could not read the budgets: %s", err.message);
         return;
     }
@@ -140,8 +150,8 @@ void budget_look(void *state)
     admission->due_ns = next_look_ns(begin_ns);
 }
 
-bool admission_pays(struct loop *loop, const struct workflow *workflow,
-                    struct admission_spent *ret_spent)
+bool admission_can_pay(struct loop *loop, const struct workflow *workflow,
+                       struct admission_spent *ret_spent)
 {
     struct admission *admission = loop_room(loop, &admission_room);
     struct spending spent = workflow_spent(admission, workflow);
@@ -154,6 +164,14 @@ bool admission_pays(struct loop *loop, const struct workflow *workflow,
     ret_spent->amount = spent.amount;
     (void)snprintf(ret_spent->reason, sizeof ret_spent->reason, "%s is spent: %s",
                    is_own ? "its budget" : "this month's budget (limits.yaml)", spent.text);
-    loop_look(loop, &admission_room, 0);
     return false;
+}
+
+bool admission_pays(struct loop *loop, const struct workflow *workflow,
+                    struct admission_spent *ret_spent)
+{
+    bool pays = admission_can_pay(loop, workflow, ret_spent);
+    if (!pays)
+        loop_look(loop, &admission_room, 0);
+    return pays;
 }

@@ -1,5 +1,5 @@
 /* Reading limits.yaml. */
-#include "daemon/admission/inside.h"
+#include "daemon/admission/admission_private.h"
 #include "daemon/loop/loop.h"
 #include "lib/file.h"
 #include "lib/home.h"

@@ -1,6 +1,6 @@
 # daemon/admission: whether a job may be submitted now.
 daemon_libdaemon_a_SOURCES += \
-	daemon/admission/admission.h daemon/admission/inside.h \
+	daemon/admission/admission.h daemon/admission/admission_private.h \
 	daemon/admission/budget.c \
 	daemon/admission/limits.c \
 	daemon/admission/month.c \

@@ -1,6 +1,6 @@
 /* Watching the month's budget. */
 #include "daemon/admission/admission.h"
-#include "daemon/admission/inside.h"
+#include "daemon/admission/admission_private.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/cost.h"
 #include "lib/error.h"
@@ -85,6 +85,7 @@ static int month_refresh(struct admission *admission, const char *name, struct e
         return 0;
     json_decref(month->budget);
     month->budget = json_incref(budget);
+    month->is_told = false;
     month->due_ms = 0;
     month_save(admission);
     return 0;
@@ -98,9 +99,9 @@ struct spending month_spent(struct admission *admission)
     char name[MONTH_NAME_SIZE];
     int64_t begin_ms = month_begin_ms(name);
     uint64_t now_ms = uv_now(loop_config(admission->loop)->uv);
+    /* Another part of the daemon reports that the record cannot be read. */
     if (month_refresh(admission, name, &err) < 0 || !month->budget)
-        return (struct spending){
-            0}; /* another part of the daemon reports that the record cannot be read */
+        return (struct spending){0};
     if (now_ms >= month->due_ms) {
         if (store_spending_since(loop_store(admission->loop), begin_ms, &cost, &err) < 0)
             return (struct spending){0};
@@ -116,15 +117,18 @@ void month_check(struct admission *admission)
     const struct core *core = loop_core(admission->loop);
     struct spending spent = month_spent(admission);
     bool warns = spent.part >= BUDGET_WARN_AT && spent.part < 1 && !month->is_told;
+    bool is_told = month->is_told && spent.part >= BUDGET_WARN_AT;
     for (size_t i = 0; i < core_workflow_count(core); i++) {
         struct workflow *workflow = core_workflow_at(core, i);
-        if (spent.part >= 1 ? spending_hold(admission->loop, workflow, BUDGET_MONTH, &spent)
-                            : warns && !workflow_is_final(workflow))
-            spending_warn(admission->loop, workflow->id, BUDGET_MONTH, &spent);
+        if (spent.part >= 1 ? !spending_hold(admission->loop, workflow, BUDGET_MONTH, &spent)
+                            : !warns || workflow_is_final(workflow))
+            continue;
+        spending_warn(admission->loop, workflow->id, BUDGET_MONTH, &spent);
+        is_told = true;
     }
-    if (month->is_told == (spent.part >= BUDGET_WARN_AT))
+    if (month->is_told == is_told)
         return;
-    month->is_told = !month->is_told;
+    month->is_told = is_told;
     month_save(admission);
 }
 

@@ -1,11 +1,9 @@
 /* Decides whether a job may be submitted now. */
 #include "daemon/admission/admission.h"
-#include "daemon/admission/inside.h"
+#include "daemon/admission/admission_private.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
-#include "lib/error.h"
 #include "lib/memory.h"
-#include "lib/text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -63,7 +61,8 @@ static unsigned gpus_of(const struct allocation *job)
 }
 
 /* Adds the jobs that the workflow has in Slurm to `used`. All candidates for a seat are one run.
- * They stand in a row, because they were made in a row. Their seats are put into `runs`. */
+ * They follow each other, because they were made one after another. Their seats are put into
+ * `runs`. */
 static void count_workflow(const struct loop *loop, const struct workflow *workflow,
                            struct round_limits *used, struct map *runs)
 {
@@ -128,8 +127,8 @@ static bool is_after(struct loop *loop, struct workflow *workflow, char reason[R
     }
     if (state == WORKFLOW_SUCCEEDED)
         return true;
-    int size = snprintf(reason, REASON_MAX, "waits for workflow %llu (--after), which is %s", id,
-                        workflow_state_name(state));
+    int size = snprintf(reason, REASON_MAX, "waits for workflow %llu (--after), which %s %s", id,
+                        state_verb(workflow_state_name(state)), workflow_state_name(state));
     if (workflow_state_is_final(state))
         (void)snprintf(reason + size, REASON_MAX - (size_t)size,
                        ": retry workflow %llu, or cancel workflow %llu", id,
@@ -148,9 +147,6 @@ static enum round_wait wait_of(struct loop *loop, struct workflow *workflow,
 
 /* --- A round ---------------------------------------------------------------------------------- */
 
-/* A round looks at all jobs that wait. If each job was looked at alone, it would have to be
- * compared with all the others each time. */
-
 struct round {
     struct admission *admission;
     struct round_job *jobs;
@@ -162,7 +158,7 @@ struct round {
 
 /* Whether the job has a place in the round. A job that waits for Slurm, or for the end of a pause
  * after a failure, has no place. A job that was admitted in the last round, and has not asked yet,
- * keeps its place, or a new job would overtake it. */
+ * keeps its place. Otherwise a new job would overtake it. */
 static bool is_in_round(const struct round *round, const struct allocation *job)
 {
     enum effect_state state = loop_effect(round->admission->loop, FX_SUBMIT, job->id);
@@ -230,7 +226,7 @@ static bool round_may(void *context, struct round_job *job)
     return line->is_paid_for;
 }
 
-/* Tells each place what was decided. Jobs for one run stand in a row. */
+/* Tells each place what was decided. Jobs for one run follow each other. */
 static void round_tell(const struct round *round)
 {
     uint64_t run = 0;
@@ -274,8 +270,8 @@ static void round_hold(struct admission *admission)
 
 /* --- The answer ------------------------------------------------------------------------------- */
 
-/* Says what limits.yaml lets a job wait for. The words must not change while the reason is the
- * same, because every change is written to the record. */
+/* Says what a job waits for because of limits.yaml. The words must not change while the reason is
+ * the same, because every change is written to the record. */
 static void say_bound(const struct round_limits *bounds, enum round_wait wait, unsigned gpus,
                       char reason[REASON_MAX])
 {
@@ -295,8 +291,8 @@ static void say_bound(const struct round_limits *bounds, enum round_wait wait, u
             bounds->running, bounds->running == 1 ? "" : "s");
         break;
     case ROUND_GPUS:
-        (void)snprintf(reason, REASON_MAX, "it needs %u of the %u GPUs that limits.yaml allows",
-                       gpus, bounds->gpus);
+        (void)snprintf(reason, REASON_MAX, "it needs %u of the %u GPU%s that limits.yaml allows",
+                       gpus, bounds->gpus, bounds->gpus == 1 ? "" : "s");
         break;
     case ROUND_BEHIND:
         (void)snprintf(reason, REASON_MAX, "other jobs that wait for limits.yaml come first");
@@ -355,7 +351,7 @@ enum admission_when admission_forecast(struct loop *loop, unsigned gpus,
         count_workflow(loop, core_workflow_at(core, i), &used, &runs);
     map_fini(&runs);
     enum round_wait wait = round_ask(gpus, true, &bounds, &used);
-    if (wait == ROUND_GOES && has_bounds(&bounds) && is_full(admission))
+    if (wait == ROUND_GOES && round_limits_job(&bounds, gpus) && is_full(admission))
         wait = ROUND_BEHIND;
     if (wait == ROUND_GOES)
         return ADMISSION_NOW;
@@ -375,13 +371,13 @@ static void read_limits(struct admission *admission)
     queue->bounds = bounds_of(file);
     queue->has_file = file != NULL;
     queue->is_stale = true;
+    if (!has_bounds(&queue->bounds))
+        round_end(queue); /* nobody waits for room, so there are no places */
 }
 
 int admission_again_in_ms(struct loop *loop)
 {
-    const struct admission *admission = loop_room(loop, &admission_room);
-    enum { HALF_MS = ADMISSION_AGAIN_MS / 2 }; /* or jobs that are due early would be due twice */
-    return 3 * HALF_MS - (int)((admission->queue.looked_ms + HALF_MS) % ADMISSION_AGAIN_MS);
+    return ADMISSION_AGAIN_MS - (int)(loop_carry_ms(loop) % ADMISSION_AGAIN_MS);
 }
 
 static bool is_admitted(struct admission *admission, const struct allocation *job,

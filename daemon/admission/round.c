@@ -40,9 +40,9 @@ static void put_in_order(struct round_job *jobs, size_t count)
     qsort(jobs, count, sizeof *jobs, by_priority);
 }
 
-static bool is_bounded(const struct round_job *job, const struct round_limits *limits)
+bool round_limits_job(const struct round_limits *limits, unsigned gpus)
 {
-    return limits->jobs || limits->running || (limits->gpus && job->gpus);
+    return limits->jobs || limits->running || (limits->gpus && gpus);
 }
 
 enum round_wait round_ask(unsigned gpus, bool runs, const struct round_limits *limits,
@@ -71,7 +71,7 @@ void round_decide(struct round_job *jobs, size_t count, const struct round_limit
         job->wait = round_ask(job->gpus, runs, limits, used);
         if (job->wait == ROUND_NEVER)
             continue; /* it keeps no other job waiting */
-        if (job->wait == ROUND_GOES && is_closed && is_bounded(job, limits))
+        if (job->wait == ROUND_GOES && is_closed && round_limits_job(limits, job->gpus))
             job->wait = ROUND_BEHIND;
         is_closed = is_closed || job->wait != ROUND_GOES;
         if (job->wait != ROUND_GOES || (may && !may(context, job)))

@@ -55,6 +55,9 @@ typedef bool round_permit(void *context, struct round_job *job);
 enum round_wait round_ask(unsigned gpus, bool runs, const struct round_limits *limits,
                           const struct round_limits *used);
 
+/* Whether the limits limit a job with so many GPUs at all. */
+bool round_limits_job(const struct round_limits *limits, unsigned gpus);
+
 /* Decides about all jobs, and puts them in their order. Adds the jobs that are
  * submitted to `used`. */
 void round_decide(struct round_job *jobs, size_t count, const struct round_limits *limits,

@@ -1,5 +1,5 @@
 /* What is said and done when a budget is spent. */
-#include "daemon/admission/inside.h"
+#include "daemon/admission/admission_private.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/cost.h"
 #include "daemon/store/store.h"
@@ -45,7 +45,7 @@ static int spending_write(struct loop_item *base, struct store *store, struct er
     struct store_event event = {.type = EVENT_WARNING,
                                 .time_ms = loop_now_ms(),
                                 .workflow = item->workflow,
-                                .to = "budget", /* the kind of notice */
+                                .to = notice_kind_name(NOTICE_BUDGET),
                                 .message = item->message};
     int status = store_event_add(store, &event, err);
     if (status < 0 || item->budget == BUDGET_MONTH) /* month.c records the warning */

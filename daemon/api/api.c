@@ -1,10 +1,11 @@
 /* Opening and closing the API: its servers, two sets of long polls, daemon.json. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "daemon/ingest/ingest.h"
 #include "daemon/loop/loop.h"
 #include "lib/error.h"
 #include "lib/home.h"
+#include "lib/loopback.h"
 #include "lib/memory.h"
 #include "lib/protocol/daemon_file.h"
 #include "lib/protocol/message.h"
@@ -29,11 +30,11 @@ enum {
     PAGE_BODY_MAX = 64 << 10,               /* a verb */
     PAGE_CONNECTIONS_MAX = 32,              /* a browser has up to six */
     BACKLOG = 1024,                         /* enough for a job array that starts all at once */
+    LOOPBACK_TRIES = 16,                    /* of ports that 127.0.0.1 has free, but not [::1] */
     OWN_FILES_MAX = 96, /* other descriptors: the record, Slurm, logs, connections of the page */
 };
 
-/* --- Listening sockets: non-blocking, and closed on exec ----------------------------------------
- */
+/* --- Listening sockets: non-blocking, and closed on exec -------------------------------------- */
 
 /* Listens at this address, and reads it back with its port. Returns a descriptor or -errno. */
 static int listen_at(struct sockaddr *address, socklen_t size)
@@ -86,18 +87,24 @@ static int listen_tcp(unsigned *ret_port, struct error *err)
     return listen_end(fd, "a TCP port", err);
 }
 
-/* Listens on 127.0.0.1, on this port if it is free, else on a free one. */
-static int listen_loopback(unsigned *port, struct error *err)
+/* Listens on 127.0.0.1, and reserves the same port of [::1]: this port if it is free, else a free
+ * one. */
+static int listen_loopback(unsigned *port, int *ret_reserved_fd, struct error *err)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)*port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = listen_at((struct sockaddr *)&address, sizeof address);
-    if (fd < 0) {
-        address.sin_port = 0;
+    int fd = -EADDRINUSE;
+    for (int i = 0; fd < 0 && i < LOOPBACK_TRIES; i++) {
         fd = listen_at((struct sockaddr *)&address, sizeof address);
+        *port = ntohs(address.sin_port);
+        int status = fd < 0 ? 0 : loopback_reserve(*port, ret_reserved_fd);
+        if (status < 0) {
+            (void)close(fd); /* nothing was sent over it */
+            fd = status;
+        }
+        address.sin_port = 0;
     }
-    *port = ntohs(address.sin_port);
     return listen_end(fd, "a port of 127.0.0.1", err);
 }
 
@@ -115,8 +122,7 @@ static char *listen_host(const char *host)
     return xstrdup(name);
 }
 
-/* --- Opening and closing ------------------------------------------------------------------------
- */
+/* --- Opening and closing ---------------------------------------------------------------------- */
 
 /* Limits the connections of each server, so that neither server uses up the descriptors of the
  * other server or of the daemon itself. */
@@ -221,8 +227,12 @@ static void page_handle(struct request *request, void *api)
 
 static int open_page(struct api *api, struct error *err)
 {
-    api->page.port = page_port(api->config.home->path);
-    int fd = listen_loopback(&api->page.port, err);
+    unsigned usual = page_port(api->config.home->path);
+    api->page.port = usual;
+    int fd = listen_loopback(&api->page.port, &api->page.reserved_fd, err);
+    if (fd >= 0 && api->page.port != usual)
+        log_line("port %u of the web page is in use by another program: the page has port %u",
+                 usual, api->page.port);
     const struct server_config config = {.listen_fd = fd,
                                          .body_max = PAGE_BODY_MAX,
                                          .connections_max = PAGE_CONNECTIONS_MAX,
@@ -230,6 +240,7 @@ static int open_page(struct api *api, struct error *err)
                                          .admit = page_admit,
                                          .handle = page_handle};
     mac_random(api->page.token, sizeof api->page.token);
+    mac_random(api->page.name, sizeof api->page.name);
     return fd < 0 ? fd : open_server(api, &config, &api->pages, err);
 }
 
@@ -237,10 +248,11 @@ int api_open(const struct api_config *config, struct api **ret_api, struct error
 {
     struct api *api = xcalloc(1, sizeof *api);
     api->config = *config;
-    waiters_init(&api->events, config->uv, events_answer, api);
+    waiters_init(&api->events, config->uv, read_events_answer, api);
     waiters_init(&api->commands, config->uv, worker_answer, api);
     api->handles_open = 2;
     api->holds = 1;
+    api->page.reserved_fd = -1;
     unsigned people_max, workers_max;
     share_files(&people_max, &workers_max);
     int status = owner_key(config->home, &api->key, err);
@@ -275,7 +287,9 @@ void api_close(struct api *api, void (*closed)(void *context), void *context)
     struct stat now;
     if (people && stat(api->config.home->socket, &now) == 0 && now.st_ino == api->socket.st_ino &&
         now.st_dev == api->socket.st_dev)
-        (void)unlink(api->config.home->socket); /* a later daemon has replaced the file, or will */
+        (void)unlink(api->config.home->socket); /* may fail: the next daemon replaces it */
+    if (api->page.reserved_fd >= 0)
+        (void)close(api->page.reserved_fd); /* it was never connected */
     if (people)
         server_close(people, on_part_closed, api);
     if (workers)

@@ -1,5 +1,5 @@
 /* What all handlers need: the body and the numbers of a call, and its answer. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"

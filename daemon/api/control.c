@@ -1,17 +1,17 @@
 /* People's commands: promote, hold, release, resume, cancel, retry. A command applies to one phase,
  * or to all phases of a workflow that it fits. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "daemon/admission/admission.h"
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
+#include "daemon/store/answers.h"
 #include "lib/amount.h"
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/protocol/told_checkpoint.h"
 #include "lib/text.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 /* A command and the request that gives it, until the commit. */
@@ -73,7 +73,7 @@ static bool is_left_to_matrix(const struct call *call, const struct phase *phase
                              core_command_check(phase->matrix->phase, call->command, NULL) == 0);
 }
 
-/* Sets a bit of `ret_chosen` for each phase that the command would change. */
+/* Sets `ret_chosen` for each phase that the command would change. Returns their number. */
 static size_t choose(struct call *call, struct workflow *workflow, bool *ret_chosen,
                      struct error *err)
 {
@@ -88,7 +88,8 @@ static size_t choose(struct call *call, struct workflow *workflow, bool *ret_cho
     return count;
 }
 
-/* `from` is the checkpoint to retry from, as resume_find() gives it; NULL: none was named. */
+/* `from` is the checkpoint to retry from, as resume_find() gives it; NULL: no checkpoint was named.
+ */
 static void carry_out(struct call *call, struct workflow *workflow, const bool *chosen,
                       const char *who, const json_t *from)
 {
@@ -156,20 +157,30 @@ static bool find_from(struct call *call, struct workflow *workflow, const json_t
     return status == 0;
 }
 
-/* Whether the budgets allow the release: a phase that is released while a budget is spent would be
- * held again at once. False: the request was answered with an error. */
+/* Whether a chosen phase would run again. A matrix that is judged again runs nothing. */
+static bool would_run(const struct call *call, const struct workflow *workflow, const bool *chosen)
+{
+    bool runs = call->command == COMMAND_RETRY || call->command == COMMAND_RESUME ||
+                call->command == COMMAND_RELEASE;
+    for (size_t i = 0; runs && i < workflow->phase_count; i++)
+        if (chosen[i] && !core_command_judges(&workflow->phases[i], call->command))
+            return true;
+    return false;
+}
+
+/* Whether the budgets allow the command: a phase that begins while a budget is spent would be held
+ * again at once. False: the request was answered with an error. */
 static bool can_pay(struct call *call, struct workflow *workflow)
 {
     struct admission_spent spent;
-    if (call->command != COMMAND_RELEASE ||
-        admission_pays(call->api->config.loop, workflow, &spent))
+    if (admission_pays(call->api->config.loop, workflow, &spent))
         return true;
     char *advice = spent.budget == BUDGET_WORKFLOW
                        ? text_format("phasectl budget %llu %s N", (unsigned long long)workflow->id,
                                      amount_option(spent.amount))
                        : xstrdup("raise `month` in limits.yaml");
-    request_reply_error(call->request, API_CONFLICT, call->text, "cannot release %s: %s; first %s",
-                        call->text, spent.reason, advice);
+    request_reply_error(call->request, API_CONFLICT, call->text, "cannot %s %s: %s; first %s",
+                        phase_command_name(call->command), call->text, spent.reason, advice);
     free(advice);
     return false;
 }
@@ -178,18 +189,38 @@ static bool can_pay(struct call *call, struct workflow *workflow)
  * answered with an error. */
 static bool can_run(struct call *call, struct workflow *workflow, const bool *chosen)
 {
-    bool runs = call->command == COMMAND_RETRY || call->command == COMMAND_RESUME ||
-                call->command == COMMAND_RELEASE;
     struct error err;
-    for (size_t i = 0; runs && i < workflow->phase_count; i++) {
+    for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
         if (!chosen[i] || launch_secrets_check(call->api->config.loop, phase, &err) == 0)
             continue;
         request_reply_error(call->request, API_CONFLICT, call->text, "cannot %s %s: %s",
-                            core_command_name(call->command), call->text, err.message);
+                            phase_command_name(call->command), call->text, err.message);
         return false;
     }
     return true;
+}
+
+/* No phase of the workflow takes the command. */
+static void refuse(struct call *call, const struct workflow *workflow)
+{
+    enum workflow_state state = workflow_state(workflow);
+    const char *name = workflow_state_name(state), *verb = phase_command_name(call->command);
+    if (state == WORKFLOW_RUNNING) /* people see the states of its phases */
+        request_reply_error(
+            call->request, API_CONFLICT, call->text,
+            "cannot %s any phase of workflow %s now; phasectl status %s shows their "
+            "states",
+            verb, call->text, call->text);
+    else if (state == WORKFLOW_SUCCEEDED)
+        request_reply_error(call->request, API_CONFLICT, call->text,
+                            "cannot %s any phase of workflow %s, which has succeeded", verb,
+                            call->text);
+    else
+        request_reply_error(call->request, API_CONFLICT, call->text,
+                            "cannot %s any phase of workflow %s, which %s %s; phasectl why %s says "
+                            "what can be done",
+                            verb, call->text, state_verb(name), name, call->text);
 }
 
 void control_post(struct call *call)
@@ -208,26 +239,24 @@ void control_post(struct call *call)
         goto out;
     }
     if (call->address.phase[0] && !workflow_phase(workflow, call->address.phase)) {
-        request_reply_error(call->request, API_NOT_FOUND, call->text, "no phase %s", call->text);
+        (void)answer_no_phase(loop_store(call->api->config.loop), call->address.workflow,
+                              call->address.phase, &err);
+        call_fail(call->request, call->text, &err);
         goto out;
     }
     if (!find_from(call, workflow, body, &from))
         goto out;
     chosen = xcalloc(workflow->phase_count, sizeof *chosen);
     size_t count = choose(call, workflow, chosen, &err);
-    if (count > 0 && (!can_pay(call, workflow) || !can_run(call, workflow, chosen)))
+    if (would_run(call, workflow, chosen) &&
+        (!can_pay(call, workflow) || !can_run(call, workflow, chosen)))
         goto out;
     if (count > 0)
         carry_out(call, workflow, chosen, json_string_value(json_object_get(body, "who")), from);
     else if (call->address.phase[0] || workflow->phase_count == 1)
         request_reply_error(call->request, API_CONFLICT, call->text, "%s", err.message);
     else
-        request_reply_error(
-            call->request, API_CONFLICT, call->text,
-            "cannot %s any phase of workflow %s, which is %s; phasectl why %s says what "
-            "can be done",
-            core_command_name(call->command), call->text,
-            workflow_state_name(workflow_state(workflow)), call->text);
+        refuse(call, workflow);
 out:
     json_decref(from);
     free(chosen);

@@ -1,5 +1,5 @@
 /* The costs of workflows, and their budgets. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "daemon/admission/admission.h"
 #include "daemon/loop/loop.h"
@@ -8,6 +8,7 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define COST_SECONDS_MAX (INT64_MAX / 1000) /* the record counts milliseconds */
@@ -77,6 +78,26 @@ static bool cost_is_budget(const json_t *budget)
     return true;
 }
 
+/* Answers the call if the budget would hold nothing: no dollars are counted without a price. */
+static bool cost_can_count(struct call *call, const json_t *budget)
+{
+    uint64_t workflow = call->address.workflow;
+    struct error err;
+    bool has_price;
+    if (!json_object_get(budget, amount_key(AMOUNT_USD)))
+        return true;
+    if (store_price_exists(loop_store(call->api->config.loop), workflow, &has_price, &err) < 0) {
+        call_fail(call->request, call->text, &err);
+        return false;
+    }
+    if (!has_price)
+        request_reply_error(call->request, API_CONFLICT, NULL,
+                            "workflow %" PRIu64 " has no price, so phased cannot count its "
+                            "dollars: give a budget in GPU hours or hours instead",
+                            workflow);
+    return has_price;
+}
+
 void budget_post(struct call *call)
 {
     struct workflow *workflow;
@@ -93,7 +114,11 @@ void budget_post(struct call *call)
         return;
     if (!cost_is_budget(budget)) {
         request_reply_error(call->request, API_BAD_REQUEST, "budget",
-                            "budget: usd, gpu_hours and hours are numbers above 0");
+                            "budget: usd, gpu_hours and hours must be numbers above 0");
+        json_decref(budget);
+        return;
+    }
+    if (!cost_can_count(call, budget)) {
         json_decref(budget);
         return;
     }

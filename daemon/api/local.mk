@@ -6,9 +6,8 @@ daemon_api_libapi_a_SOURCES = \
 	daemon/api/can.c daemon/api/can.h \
 	daemon/api/control.c \
 	daemon/api/cost.c \
-	daemon/api/events.c \
 	daemon/api/exposition.c daemon/api/exposition.h \
-	daemon/api/inside.h \
+	daemon/api/api_private.h \
 	daemon/api/logs.c \
 	daemon/api/nodes.c \
 	daemon/api/owner.c \

@@ -1,13 +1,13 @@
 /* The logs of a run: which there are, and a part of one for clients that cannot read files. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "daemon/loop/loop.h"
 #include "daemon/store/answers.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/log_files.h"
 #include "lib/text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,32 +22,25 @@ enum {
     LETTER_MAX = 4,        /* bytes of a letter */
 };
 
-static int is_log(const struct dirent *entry)
-{
-    unsigned rank;
-    int end = 0;
-    return sscanf(entry->d_name, "rank-%9u.log%n", &rank, &end) == 1 && end && !entry->d_name[end];
-}
-
 /* Lists the logs in the folder by rank, each as {"rank", "path", "bytes"}. */
-static json_t *logs_list(const char *folder)
+static int logs_list(const char *folder, json_t **ret_list, struct error *err)
 {
-    struct dirent **entries = NULL;
-    json_t *list = json_array();
-    int count = scandir(folder, &entries, is_log, versionsort);
+    long long *ranks;
+    int count = log_files_ranks(folder, &ranks);
+    *ret_list = json_array();
+    if (count < 0 && count != -ENOENT)
+        return error_set(err, count, "%s: %s", folder, strerror(-count));
     for (int i = 0; i < count; i++) {
         struct stat info;
-        long long rank = atoll(entries[i]->d_name + strlen("rank-"));
-        char *path = text_format("%s/%s", folder, entries[i]->d_name);
+        char *path = log_file_path(folder, ranks[i], LOG_NEWEST);
         if (stat(path, &info) == 0)
-            (void)json_array_append_new(list,
-                                        json_pack("{s:I, s:s, s:I}", "rank", (json_int_t)rank,
+            (void)json_array_append_new(*ret_list,
+                                        json_pack("{s:I, s:s, s:I}", "rank", (json_int_t)ranks[i],
                                                   "path", path, "bytes", (json_int_t)info.st_size));
         free(path);
-        free(entries[i]);
     }
-    free(entries);
-    return list;
+    free(ranks);
+    return 0;
 }
 
 /* The folder of the run's logs, which the caller frees. */
@@ -66,17 +59,18 @@ static int logs_folder(const struct call *call, char **ret_folder, struct error 
 
 void logs_get(struct call *call)
 {
-    json_t *json = NULL;
+    json_t *list = NULL;
     char *folder = NULL;
     struct error err;
     int status = logs_folder(call, &folder, &err);
     if (status == 0)
-        json = json_pack("{s:o}", "logs", logs_list(folder));
+        status = logs_list(folder, &list, &err);
     free(folder);
-    call_answer(call, status, json, &err);
+    call_answer(call, status, json_pack("{s:o*}", "logs", list), &err);
 }
 
-/* How many bytes the letter has that begins with this byte; 0: no letter of several bytes does. */
+/* The number of bytes of the letter that begins with this byte; 0: no letter of several bytes does.
+ */
 static size_t letter_size(unsigned char first)
 {
     if (first < 0xc2 || first > 0xf4)
@@ -103,8 +97,8 @@ static size_t add_letters(struct text *text, const char *bytes, size_t size)
     return at;
 }
 
-/* How many bytes at `at` are the rest of a letter that begins before them. Bytes that only look so
- * belong to no letter, and are not a rest. */
+/* How many bytes at `at` are the rest of a letter that begins before them. Bytes that only look
+ * like a rest belong to no letter, and do not count. */
 static size_t letter_rest(const char *bytes, size_t at, size_t size)
 {
     for (size_t before = 1; before < LETTER_MAX && before <= at; before++) {
@@ -142,6 +136,12 @@ static int logs_part(const char *path, bool is_tail, int64_t offset, size_t max,
     char *bytes = xmalloc(before + max);
     struct text text = {0};
     ssize_t got = pread(fd, bytes, before + max, offset - (off_t)before);
+    int status = got < 0 ? error_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;
+    (void)close(fd); /* it was only read */
+    if (status < 0) {
+        free(bytes);
+        return status;
+    }
     size_t size = got > (ssize_t)before ? (size_t)got : before;
     size_t skip = got > (ssize_t)before ? letter_rest(bytes, before, size) : 0;
     const char *begin = bytes + before + skip;
@@ -153,8 +153,20 @@ static int logs_part(const char *path, bool is_tail, int64_t offset, size_t max,
                   "text", json_stringn(text_string(&text), text.size));
     text_fini(&text);
     free(bytes);
-    (void)close(fd); /* it was only read */
     return 0;
+}
+
+/* Whether the worker has set aside a full log of this rank, so that its lines are in other files.
+ */
+static bool logs_has_earlier(const char *folder, uint64_t rank)
+{
+    bool has = false;
+    for (enum log_file file = LOG_FIRST; !has && file < LOG_NEWEST; file++) {
+        char *path = log_file_path(folder, (long long)rank, file);
+        has = access(path, F_OK) == 0;
+        free(path);
+    }
+    return has;
 }
 
 void logs_read(struct call *call)
@@ -170,8 +182,10 @@ void logs_read(struct call *call)
     max = max > PART_MAX ? PART_MAX : max < LETTER_MAX ? LETTER_MAX : max;
     int status = logs_folder(call, &folder, &err);
     if (status == 0) {
-        path = text_format("%s/rank-%llu.log", folder, (unsigned long long)rank);
+        path = log_file_path(folder, (long long)rank, LOG_NEWEST);
         status = logs_part(path, is_tail, (int64_t)offset, (size_t)max, &json, &err);
+        if (status == 0 && logs_has_earlier(folder, rank))
+            (void)json_object_set_new(json, "earlier", json_true());
     }
     free(path);
     free(folder);

@@ -1,5 +1,5 @@
 /* Excluded nodes: the list, and people's requests to exclude a node or to use it again. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "daemon/loop/loop.h"
 #include "daemon/outlook/outlook.h"

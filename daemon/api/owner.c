@@ -1,7 +1,7 @@
 /* Requests of the owner over TCP, from any host. Each request must carry a code made with the key
  * of the home, under a challenge of its connection, and its body must be encrypted. Then it is a
  * request like those over the Unix socket. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "lib/error.h"
 #include "lib/file.h"
@@ -37,7 +37,6 @@ static bool owner_answers(const struct challenge *challenge, const char *nonce, 
     return *ret_count > challenge->count;
 }
 
-/* Answers with the challenge of the connection. */
 static void owner_challenge(struct request *request)
 {
     struct challenge *challenge = request_challenge(request);
@@ -61,8 +60,9 @@ void owner_look(struct request *request)
         owner_challenge(request);
 }
 
-/* After a wrong code the connection needs another challenge, so that nobody can hold a request of
- * the owner back, keep the connection open with others, and send it much later. */
+/* After a wrong code the connection needs another challenge. Otherwise somebody could hold back a
+ * request of the owner, keep the connection open with other requests, and send the owner's request
+ * much later. */
 static bool owner_refuse(struct request *request)
 {
     *request_challenge(request) = (struct challenge){0};

@@ -1,7 +1,7 @@
 /* Serving the web page. */
 #include "daemon/api/page.h"
 
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The page loads nothing from elsewhere, runs no script but its own, and stands in no other page.
- */
+/* The page loads nothing from elsewhere, runs only its own scripts, and cannot be part of another
+ * page. */
 const char *const page_headers[][2] = {
     {"Content-Security-Policy",
      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' "
@@ -30,11 +30,16 @@ unsigned page_port(const char *home)
     return PORT_FIRST + (unsigned)(folder.st_ino % PORT_COUNT);
 }
 
-/* A name of this machine for itself. A page of another site may have a name of its own lead here,
- * and would then pass for this page in a browser. */
+/* Whether this is a name of this machine for itself. The name of another site may lead to this
+ * machine: a browser would then take the page for a page of that site. A tab with the name of an
+ * earlier daemon is served, because the page then says what to do. */
 static bool page_is_loopback(const char *host)
 {
     static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+    static const char below[] = ".localhost";
+    size_t whole = host ? strcspn(host, ":") : 0, end = strlen(below);
+    if (whole > end && memcmp(host + whole - end, below, end) == 0)
+        return true;
     for (size_t i = 0; host && i < sizeof names / sizeof *names; i++) {
         size_t size = strlen(names[i]);
         if (strncmp(host, names[i], size) == 0 && (!host[size] || host[size] == ':'))
@@ -68,7 +73,7 @@ void page_admit(struct request *request, void *context)
     const struct api *api = context;
     if (!page_is_loopback(request_header(request, "Host")))
         request_reply_error(request, API_FORBIDDEN, NULL,
-                            "the page has the address 127.0.0.1 or localhost");
+                            "the page has the address that `phasectl open` prints");
     else if (page_has_token(request, &api->page))
         request_prove(request);
     else if (!page_file_of(request))
@@ -92,7 +97,7 @@ bool page_serve(struct request *request)
 void page_post(struct call *call)
 {
     const struct page *page = &call->api->page;
-    char *url = text_format("http://127.0.0.1:%u/#%s", page->port, page->token);
+    char *url = text_format("http://p%s.localhost:%u/#%s", page->name, page->port, page->token);
     char host[256] = "";
     (void)gethostname(host, sizeof host - 1); /* without it the client takes its own */
     json_t *json = json_pack("{s:s, s:i, s:s}", "url", url, "port", (int)page->port, "host", host);

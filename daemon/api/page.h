@@ -3,9 +3,13 @@
  * The page is served over TCP on the loopback address, where every user of the machine can connect.
  * Its files hold no secrets. All other requests need the token, which only the owner's socket gives
  * away (`phasectl open`). A browser sends the token as a header and not as a cookie, so pages of
- * other sites cannot use it. Each daemon makes a new token, and stores it nowhere. While no daemon
- * runs, another user could listen on the port, and the browser would send the token to that user.
- */
+ * other sites cannot use it. Each daemon makes a new token and a new name of its page, and stores
+ * both nowhere.
+ *
+ * While no daemon runs, another user can listen on the port, and show a browser any page there. The
+ * origin of such a page has the name of an earlier daemon. So the page gets an old token, and what
+ * it leaves in the browser (a service worker, a cached file) does not reach the page of a later
+ * daemon. */
 #ifndef PHASED_DAEMON_API_PAGE_H
 #define PHASED_DAEMON_API_PAGE_H
 
@@ -26,9 +30,13 @@ struct page_file {
  * makes the list. An entry without a name ends the list. */
 extern const struct page_file page_files[];
 
+enum { PAGE_NAME_SIZE = 17 };
+
 struct page {
     char token[MAC_SECRET_SIZE];
+    char name[PAGE_NAME_SIZE]; /* the address has the host pNAME.localhost */
     unsigned port;
+    int reserved_fd; /* keeps the port of [::1] (lib/loopback.h); -1: no port */
 };
 
 /* The headers of each reply, as {name, value}. A row of NULL ends the list. */

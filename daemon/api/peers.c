@@ -3,7 +3,6 @@
 
 #include "lib/memory.h"
 
-#include <assert.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +28,8 @@ static void peer_drop(struct peer *peer)
     (void)shutdown(peer->fd, SHUT_RDWR); /* fails if the client has already closed it */
 }
 
-/* Makes room for one more stranger from this address: drops the oldest stranger of this address, or
- * the oldest of all. */
+/* Makes room for one more stranger from this address. If needed, drops the oldest stranger of this
+ * address, or the oldest of all. */
 static void peers_make_room(struct peers *peers, const unsigned char address[16])
 {
     struct peer *oldest = NULL;

@@ -1,5 +1,5 @@
 /* POST /v1/plan: says what would happen to a submission. Nothing is recorded. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "daemon/outlook/outlook.h"
 #include "daemon/store/store.h"

@@ -1,5 +1,5 @@
 /* Read-only requests of people: the record, and the daemon itself. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "daemon/api/can.h"
 #include "daemon/api/exposition.h"
@@ -10,13 +10,9 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/home.h"
-#include "lib/memory.h"
 #include "lib/text.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -26,6 +22,7 @@ enum {
     BUCKETS_MAX = 10000,
     METRIC_ROWS_MAX = 50000, /* that are read for an answer with buckets */
     PARTS_MAX = 200,         /* of the history of GPUs */
+    EVENTS_MAX = 1000,       /* in an answer; the client asks again from the last event */
 };
 
 static struct store *store_of(const struct call *call)
@@ -36,7 +33,7 @@ static struct store *store_of(const struct call *call)
 void read_ping(struct call *call)
 {
     const struct api_config *config = &call->api->config;
-    const struct loop_cluster_status *cluster = loop_cluster_status(config->loop);
+    const struct loop_cluster_state *cluster = loop_cluster_state(config->loop);
     char user[HOME_USER_SIZE];
     uint64_t last = 0;
     struct error err;
@@ -47,8 +44,11 @@ void read_ping(struct call *call)
         "user", home_user(geteuid(), user), "last", (json_int_t)last, "cluster", "name",
         cluster->name, "answering", (int)cluster->is_answering, "message", cluster->message);
     const char *trouble = loop_trouble(config->loop);
-    if (trouble)
+    if (trouble) {
         (void)json_object_set_new(json, "trouble", json_string(trouble));
+        (void)json_object_set_new(json, "trouble_since",
+                                  json_real((double)loop_trouble_since_ms(config->loop) / 1000));
+    }
     if (config->job)
         (void)json_object_set_new(json, "job", json_string(config->job));
     request_reply_json(call->request, 200, json);
@@ -63,7 +63,7 @@ static int add_can(const struct call *call, json_t *json, struct error *err)
     int status =
         live ? 0 : store_load_workflow(store_of(call), call->address.workflow, &ended, err);
     if (status == 0)
-        can_add(live ? live : ended, json);
+        can_add(call->api->config.loop, live ? live : ended, json);
     workflow_free(ended);
     return status;
 }
@@ -79,8 +79,8 @@ static void list_take(json_t *workflow, void *context)
     uint64_t id = (uint64_t)json_integer_value(json_object_get(workflow, "workflow"));
     const struct workflow *live = core_workflow(loop_core(list->loop), id);
     waits_add(list->loop, workflow);
-    if (live && !workflow_is_final(live)) /* to load the workflows that have ended takes long */
-        can_add(live, workflow);
+    if (live && !workflow_is_final(live)) /* loading workflows that have ended takes long */
+        can_add(list->loop, live, workflow);
     text_add(&list->text, list->text.size ? "," : "{\"workflows\":[");
     reply_add_json(&list->text, workflow);
 }
@@ -135,9 +135,20 @@ void read_source(struct call *call)
     call_answer(call, status, json, &err);
 }
 
+/* Adds what judge_so_far() finds in the call's phase. */
+static int add_so_far(const struct call *call, bool is_matrix, json_t *json, struct error *err)
+{
+    json_t *so_far = NULL;
+    int status = judge_so_far(call->api->config.loop, call->address.workflow, call->address.phase,
+                              is_matrix, &so_far, err);
+    if (so_far)
+        (void)json_object_set_new(json, "so_far", so_far);
+    return status;
+}
+
 void read_phase(struct call *call)
 {
-    json_t *json = NULL, *values = NULL;
+    json_t *json = NULL;
     struct error err;
     uint64_t so_far;
     if (!call_number(call, "so_far", 0, &so_far))
@@ -145,10 +156,7 @@ void read_phase(struct call *call)
     int status =
         answer_phase(store_of(call), call->address.workflow, call->address.phase, &json, &err);
     if (status == 0 && so_far)
-        status = judge_so_far(call->api->config.loop, call->address.workflow, call->address.phase,
-                              true, &values, &err);
-    if (values)
-        (void)json_object_set_new(json, "so_far", values);
+        status = add_so_far(call, true, json, &err);
     if (status == 0)
         status = add_can(call, json, &err);
     if (status == 0)
@@ -174,9 +182,12 @@ void read_runs(struct call *call)
     struct error err;
     if (!call_number(call, "workflow", 0, &workflow) || !call_number(call, "at_work", 0, &at_work))
         return;
+    unsigned most = workflow ? RUNS_OF_ONE_MAX : RUNS_MAX;
     int status = at_work ? answer_runs_at_work(store_of(call), &json, &err)
-                         : answer_runs(store_of(call), workflow,
-                                       workflow ? RUNS_OF_ONE_MAX : RUNS_MAX, &json, &err);
+                         : answer_runs(store_of(call), workflow, most + 1, &json, &err);
+    json_t *runs = json_object_get(json, "runs");
+    if (status == 0 && !at_work && json_array_remove(runs, most) == 0) /* there are more */
+        (void)json_object_set_new(json, "more", json_true());
     if (status == 0)
         waits_add(call->api->config.loop, json);
     call_answer(call, status, json, &err);
@@ -191,12 +202,8 @@ void read_gate(struct call *call)
         return;
     int status =
         answer_gate(store_of(call), call->address.workflow, call->address.phase, &json, &err);
-    json_t *verdicts = NULL;
     if (status == 0 && so_far)
-        status = judge_so_far(call->api->config.loop, call->address.workflow, call->address.phase,
-                              false, &verdicts, &err);
-    if (verdicts)
-        (void)json_object_set_new(json, "so_far", verdicts);
+        status = add_so_far(call, false, json, &err);
     call_answer(call, status, json, &err);
 }
 
@@ -273,4 +280,34 @@ void read_exposition(struct call *call)
     size_t size = text.size;
     request_set_type(call->request, "text/plain; version=0.0.4; charset=utf-8");
     request_reply_take(call->request, 200, text_steal(&text), size);
+}
+
+/* --- Events: a long poll ---------------------------------------------------------------------- */
+
+bool read_events_answer(void *context, const struct waiter *waiter, bool is_over)
+{
+    struct api *api = context;
+    json_t *json;
+    struct error err;
+    if (answer_events(loop_store(api->config.loop), waiter->after, waiter->id, EVENTS_MAX, &json,
+                      &err) < 0) {
+        call_fail(waiter->request, NULL, &err);
+        return true;
+    }
+    if (!is_over && json_array_size(json_object_get(json, "events")) == 0) {
+        json_decref(json);
+        return false;
+    }
+    request_reply_json(waiter->request, 200, json);
+    return true;
+}
+
+void read_events(struct call *call)
+{
+    struct waiter waiter = {.request = call->request};
+    uint64_t wait_s;
+    if (call_number(call, "after", 0, &waiter.after) &&
+        call_number(call, "workflow", 0, &waiter.id) &&
+        call_number(call, "wait", WAIT_MAX_S, &wait_s))
+        waiters_add(&call->api->events, &waiter, wait_s < WAIT_MAX_S ? wait_s : WAIT_MAX_S);
 }

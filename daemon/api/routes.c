@@ -1,5 +1,5 @@
 /* Finds the handler for a method and a path: one table for people, one for workers. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "lib/text.h"
 
@@ -34,7 +34,7 @@ static const struct route person_routes[] = {
     {"GET", "/v1/nodes", nodes_get},
     {"POST", "/v1/nodes/{node}", nodes_post},
     {"DELETE", "/v1/nodes/{node}", nodes_delete},
-    {"GET", "/v1/events", events_get},
+    {"GET", "/v1/events", read_events},
     {"POST", "/v1/page", page_post},
     {"GET", "/metrics", read_exposition},
     {NULL, NULL, NULL},
@@ -48,17 +48,17 @@ static const struct route worker_routes[] = {
 
 /* --- Matching --------------------------------------------------------------------------------- */
 
-static bool verb_parse(const char *text, size_t size, enum core_command *ret_command)
+static bool verb_parse(const char *text, size_t size, enum phase_command *ret_command)
 {
     char verb[32];
     if (size >= sizeof verb)
         return false;
     memcpy(verb, text, size);
     verb[size] = '\0';
-    int command = core_command_parse(verb);
+    int command = phase_command_parse(verb);
     if (command < 0)
         return false;
-    *ret_command = (enum core_command)command;
+    *ret_command = (enum phase_command)command;
     return true;
 }
 

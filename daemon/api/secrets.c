@@ -1,5 +1,5 @@
 /* Takes the secrets out of the body of a submission, so that nothing after it knows them. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "lib/error.h"
 #include "lib/memory.h"

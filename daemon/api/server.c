@@ -8,13 +8,11 @@
 #include "daemon/api/request.h"
 #include "lib/error.h"
 #include "lib/memory.h"
-#include "lib/text.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -24,7 +22,7 @@
 enum {
     IDLE_TIMEOUT_S = 90, /* for a connection without a request; not for a long poll */
     ARGUMENTS_MAX = 256, /* in one query */
-    BUFFER_MAX = 65536,  /* libmicrohttpd's, per connection; a request can use half */
+    BUFFER_MAX = 32768,  /* libmicrohttpd's, per connection; the header must fit, with its fields */
 };
 
 struct server {
@@ -100,9 +98,9 @@ static void *request_begin(void *context, const char *target, struct MHD_Connect
     request->connection = connection;
     request->peer = connection_peer(connection);
     request->target = xstrdup(target);
-    /* libmicrohttpd 0.9 sends no answer when the arguments fill its memory. `target` is its own
-     * buffer, which it splits after this call. Cutting the buffer here leaves it one argument, and
-     * request_admit() refuses the request. */
+    /* libmicrohttpd 0.9 sends no answer when the arguments fill its memory. `target` is
+     * libmicrohttpd's buffer, which it splits after this call. Cutting the buffer here leaves it
+     * one argument, and request_admit() refuses the request. */
     if (count_arguments(target) > ARGUMENTS_MAX)
         for (char *c = (char *)target; (c = strchr(c, '&'));)
             *c = '_';
@@ -196,7 +194,7 @@ static const char *request_ambiguity(struct request *request, const char *versio
     if (count.lengths + count.codings > 1)
         return "more than one header says how long the body is";
     if (coding && strcasecmp(coding, "chunked") != 0)
-        return "the only Transfer-Encoding is chunked";
+        return "Transfer-Encoding must be chunked";
     if (strstr(request->target, "%00"))
         return "the path holds a NUL";
     if (request_line_has_more(request, version))
@@ -328,7 +326,8 @@ int server_open(const struct server_config *config, struct server **ret_server, 
         MHD_OPTION_LISTEN_SOCKET, config->listen_fd, MHD_OPTION_URI_LOG_CALLBACK, request_begin,
         server, MHD_OPTION_NOTIFY_COMPLETED, request_end, server, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, server, MHD_OPTION_CONNECTION_LIMIT, config->connections_max,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)BUFFER_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_END);
     if (!server->mhd) {
         free(server);
         return error_set(err, -EIO, "could not start the HTTP server: %s", strerror(errno));

@@ -47,7 +47,7 @@ struct server_config {
     size_t body_max;                 /* bytes; a larger body is answered with 413 */
     unsigned connections_max;        /* further connections wait in the socket's backlog */
     bool owner_only;                 /* only for the user of this process (Unix sockets) */
-    const char *const (*headers)[2]; /* of each reply, {name, value} up to NULL; NULL: none */
+    const char *const (*headers)[2]; /* of each reply, {name, value} up to NULL; or NULL */
     /* Used if `owner_only` is false: checks a header, and refuses a request before its body. */
     void (*admit)(struct request *request, void *context);
     void (*handle)(struct request *request, void *context);
@@ -80,8 +80,8 @@ void request_prove(struct request *request);
 /* The connection of a stranger stays open after the reply, until the stranger's time is up. */
 void request_keep(struct request *request);
 
-/* What the owner of the home has to answer over TCP: the nonce of a request is the text and a
- * greater number than `count`. It belongs to the connection. */
+/* The challenge of a connection, which the owner of the home must answer over TCP: the nonce of a
+ * request is the text, and a number greater than `count`. */
 struct challenge {
     char text[MAC_CHALLENGE_SIZE]; /* empty: the connection has no challenge yet */
     uint32_t count;                /* the number of the last request */

@@ -1,17 +1,15 @@
 /* Reads the body of a request that has a spec, and resolves the spec. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "lib/error.h"
+#include "lib/spec/queue_limits.h"
 #include "lib/spec/rehearsal.h"
 #include "lib/spec/spec.h"
 #include "lib/units.h"
 
 #include <errno.h>
 
-enum {
-    KEY_DIGITS = 32,
-    PRIORITY_MAX = 1000000,
-};
+enum { KEY_DIGITS = 32 };
 
 static const struct {
     const char *name;
@@ -78,9 +76,9 @@ int submission_check(const json_t *body, struct error *err)
         return error_set(err, -EINVAL, "`after`: there is no workflow %lld",
                          (long long)json_integer_value(after));
     json_int_t priority = json_integer_value(json_object_get(body, "priority"));
-    if (priority < -PRIORITY_MAX || priority > PRIORITY_MAX)
-        return error_set(err, -EINVAL, "`priority` must be from -%d to %d", PRIORITY_MAX,
-                         PRIORITY_MAX);
+    if (priority < -QUEUE_PRIORITY_MAX || priority > QUEUE_PRIORITY_MAX)
+        return error_set(err, -EINVAL, "`priority` must be from -%d to %d", QUEUE_PRIORITY_MAX,
+                         QUEUE_PRIORITY_MAX);
     const json_t *rehearse = json_object_get(body, "rehearse");
     json_int_t steps = json_integer_value(rehearse);
     if (rehearse && (steps < 1 || steps > REHEARSAL_STEPS_MAX))
@@ -98,7 +96,6 @@ int submission_check(const json_t *body, struct error *err)
     return 0;
 }
 
-/* Adds the defaults of optional members to the body. */
 void submission_fill(json_t *body)
 {
     if (!json_object_get(body, "umask"))

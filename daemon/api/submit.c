@@ -1,7 +1,7 @@
 /* POST /v1/workflows: checks and resolves specs, makes workflows of the core, and answers when the
  * workflows are in the record. One request may have several specs: one transaction records all of
  * them, or none. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "daemon/judge/judge.h"
 #include "daemon/launch/launch.h"
@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     SUBMISSIONS_MAX = 100, /* in one request: the daemon answers nobody while it resolves them */
@@ -171,7 +170,7 @@ static int read_list(struct submit_batch *batch, json_t *body, struct error *err
     }
     if (!json_is_array(list) || json_array_size(list) == 0 ||
         json_array_size(list) > SUBMISSIONS_MAX)
-        return error_set(err, -EINVAL, "`workflows` is not a list of 1 to %d submissions",
+        return error_set(err, -EINVAL, "`workflows` must be a list of 1 to %d submissions",
                          SUBMISSIONS_MAX);
     (void)json_array_extend(batch->list, list);
     (void)json_object_del(body, "workflows");

@@ -9,7 +9,14 @@
 
 #include <string.h>
 
-/* Explains reasons by how they begin and what they contain; the first row that fits counts. */
+#define WAITS_FOR_ITS_ACCOUNT                                                                      \
+    "a limit of the site on its account; the job begins when others have ended"
+#define WAITS_FOR_ITS_QOS   "a limit of the site on its QOS; the job begins when others have ended"
+#define TIME_OF_ITS_ACCOUNT "the time that the site gives its account is used up"
+#define TIME_OF_ITS_QOS     "the time that the site gives its QOS is used up"
+
+/* Explains reasons by how they begin and what they contain; the first row that fits counts. Limits
+ * on RunMinutes count running jobs alone. Limits on other minutes and on Wall count all jobs. */
 static const struct {
     const char *begin, *part, *meaning;
 } reasons[] = {
@@ -29,12 +36,24 @@ static const struct {
     {"Assoc", "PerJob", "the job asks for more than the site allows one job"},
     {"QOS", "PerJob", "the job asks for more than the site allows one job"},
     {"Max", "PerJob", "the job asks for more than the site allows one job"},
-    {"Assoc", "Minutes", "the time that the site gives its account is used up"},
-    {"QOS", "Minutes", "the time that the site gives its QOS is used up"},
-    {"Assoc", "", "a limit of the site on its account; the job begins when others have ended"},
-    {"QOS", "", "a limit of the site on its QOS; the job begins when others have ended"},
-    {"Max", "PerAccount",
-     "a limit of the site on its account; the job begins when others have ended"},
+    {"Assoc", "PerNode", "the job asks for more than the site allows on one node"},
+    {"QOS", "PerNode", "the job asks for more than the site allows on one node"},
+    {"QOSMin", "", "the job asks for less than its QOS demands; it does not start as it is"},
+    {"QOSNotAllowed", "",
+     "its account or its partition does not allow its QOS; the job does not start as it is"},
+    {"QOSUsageThreshold", "",
+     "its fair share is below what its QOS demands; the job waits until the share has grown"},
+    {"Assoc", "RunMinutes", WAITS_FOR_ITS_ACCOUNT},
+    {"QOS", "RunMinutes", WAITS_FOR_ITS_QOS},
+    {"AssociationTimeLimit", "", TIME_OF_ITS_ACCOUNT},
+    {"QOSTimeLimit", "", TIME_OF_ITS_QOS},
+    {"AssocGrpWall", "", TIME_OF_ITS_ACCOUNT},
+    {"QOSGrpWall", "", TIME_OF_ITS_QOS},
+    {"Assoc", "Minutes", TIME_OF_ITS_ACCOUNT},
+    {"QOS", "Minutes", TIME_OF_ITS_QOS},
+    {"Assoc", "", WAITS_FOR_ITS_ACCOUNT},
+    {"QOS", "", WAITS_FOR_ITS_QOS},
+    {"Max", "PerAccount", WAITS_FOR_ITS_ACCOUNT},
 };
 
 char *waits_explain(const char *reason)
@@ -78,6 +97,9 @@ void waits_add(struct loop *loop, json_t *json)
     json_t *item;
     size_t i;
     waits_add_to_run(loop, json);
+    /* The run may have ended since the record was last written. */
+    if (loop_trouble(loop) && json_object_get(json, "eta_s"))
+        (void)json_object_set_new(json, "eta_s", json_null());
     if (json_is_object(json_object_get(json, "run")))
         waits_add(loop, json_object_get(json, "run"));
     for (size_t list = 0; list < sizeof lists / sizeof lists[0]; list++)

@@ -1,6 +1,6 @@
 /* Requests of workers. Each request must carry a code made with the secret of its run. The reply to
  * a request with a right code carries a code as well. */
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 
 #include "daemon/ingest/ingest.h"
 #include "daemon/loop/loop.h"
@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Finds the secret of the run. */
 static bool worker_secret(const struct call *call, struct mac_secret *ret_secret)
 {
     const char *nonce = request_header(call->request, MAC_NONCE_HEADER);

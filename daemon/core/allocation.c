@@ -1,5 +1,5 @@
-/* Allocations. Only this file submits, looks up, adopts, misses and cancels jobs. It tells upwards
- * what that means for the runs in them. */
+/* Allocations. Only this file submits, looks up, adopts, misses and cancels jobs. Its facts tell
+ * the runs what has become of their jobs. */
 #include "daemon/core/decision.h"
 
 #include "lib/text.h"
@@ -269,8 +269,8 @@ static int64_t allocation_end_ms(const struct decision *decision,
                              told_ms);
 }
 
-/* The allocation serves no run any more. Any candidate may have claimed the folder of the seat and
- * told there what became of the run, so the folder is read even if other candidates are left. */
+/* The allocation serves no run any more. Its lead may have claimed the folder of the seat, and may
+ * have written there how the run ended. So the folder is read even if other candidates are left. */
 static void allocation_end(struct decision *decision, struct allocation *allocation)
 {
     struct run *run;
@@ -315,7 +315,7 @@ static bool allocation_note(const struct decision *decision, struct allocation *
     const char *reason = event->seen.reason ? event->seen.reason : "";
     const char *nodes = event->seen.nodes ? event->seen.nodes : "";
     if (event->seen.is_stuck && !*nodes)
-        nodes = allocation->nodes; /* the launch failed there, if the job was seen there */
+        nodes = allocation->nodes; /* the nodes that were seen: the launch failed there */
     bool is_news = allocation->absent_since_ms || allocation->state != event->seen.state ||
                    !text_equal(allocation->reason, reason) || !text_equal(allocation->nodes, nodes);
     allocation->absent_since_ms = 0;
@@ -394,7 +394,7 @@ static void allocation_on_absent(struct decision *decision, struct allocation *a
 {
     int64_t lost_after_ms =
         decision->config->absence_ms ? decision->config->absence_ms : ABSENCE_MS;
-    /* After a while in which nobody looked: the daemon or the controller was away. */
+    /* Nobody has looked for a while: the daemon or the controller was away. */
     bool is_new = decision->now_ms - allocation->absent_seen_ms > ABSENCE_GAP_MS;
     allocation->absent_seen_ms = decision->now_ms;
     if (!allocation->absent_since_ms || is_new) {
@@ -471,38 +471,37 @@ static void allocation_on_back(struct decision *decision, struct allocation *all
 
 typedef void allocation_handler(struct decision *decision, struct allocation *allocation);
 
-/* A row a state. An answer comes too late when the allocation is known or over. */
-static allocation_handler *const allocation_table[ALLOCATION_STATE_COUNT][ALLOCATION_EVENT_COUNT] =
-    {
-        [ALLOCATION_INTENDED] =
-            {
-                [EV_SUBMITTED] = allocation_on_submitted,
-                [EV_REFUSED] = allocation_on_refused,
-                [EV_LIMITED] = allocation_on_limited,
-                [EV_UNSURE] = allocation_on_unsure,
-                [EV_UNKNOWN] = allocation_on_unknown,
-                [EV_JOB_SEEN] = allocation_on_seen,
-            },
-        [ALLOCATION_KNOWN] =
-            {
-                [EV_SUBMITTED] = allocation_stop_asking,
-                [EV_REFUSED] = allocation_stop_asking,
-                [EV_LIMITED] = allocation_stop_asking,
-                [EV_UNSURE] = allocation_stop_asking,
-                [EV_UNKNOWN] = allocation_stop_asking,
-                [EV_JOB_SEEN] = allocation_on_seen,
-                [EV_JOB_ABSENT] = allocation_on_absent,
-            },
-        [ALLOCATION_ENDED] =
-            {
-                [EV_SUBMITTED] = allocation_stop_asking,
-                [EV_REFUSED] = allocation_stop_asking,
-                [EV_LIMITED] = allocation_stop_asking,
-                [EV_UNSURE] = allocation_stop_asking,
-                [EV_UNKNOWN] = allocation_stop_asking,
-                [EV_JOB_SEEN] = allocation_on_back,
-                [EV_JOB_ABSENT] = allocation_on_gone,
-            },
+/* A row for each state. An answer comes too late when the allocation is known or over. */
+static allocation_handler *const allocation_table[ALLOCATION_STATE_COUNT][FACT_COUNT] = {
+    [ALLOCATION_INTENDED] =
+        {
+            [EV_SUBMITTED] = allocation_on_submitted,
+            [EV_REFUSED] = allocation_on_refused,
+            [EV_LIMITED] = allocation_on_limited,
+            [EV_UNSURE] = allocation_on_unsure,
+            [EV_UNKNOWN] = allocation_on_unknown,
+            [EV_JOB_SEEN] = allocation_on_seen,
+        },
+    [ALLOCATION_KNOWN] =
+        {
+            [EV_SUBMITTED] = allocation_stop_asking,
+            [EV_REFUSED] = allocation_stop_asking,
+            [EV_LIMITED] = allocation_stop_asking,
+            [EV_UNSURE] = allocation_stop_asking,
+            [EV_UNKNOWN] = allocation_stop_asking,
+            [EV_JOB_SEEN] = allocation_on_seen,
+            [EV_JOB_ABSENT] = allocation_on_absent,
+        },
+    [ALLOCATION_ENDED] =
+        {
+            [EV_SUBMITTED] = allocation_stop_asking,
+            [EV_REFUSED] = allocation_stop_asking,
+            [EV_LIMITED] = allocation_stop_asking,
+            [EV_UNSURE] = allocation_stop_asking,
+            [EV_UNKNOWN] = allocation_stop_asking,
+            [EV_JOB_SEEN] = allocation_on_back,
+            [EV_JOB_ABSENT] = allocation_on_gone,
+        },
 };
 
 enum allocation_state allocation_state(const struct allocation *allocation)
@@ -535,9 +534,8 @@ static void candidate_settle(struct decision *decision, struct allocation *candi
 }
 
 /* The job waits after its last run: Slurm has requeued the job, or has forgotten that it ran. A
- * lead would find nothing to do in the job. A held job would never get a lead. allocation_run() is
- * asked first, because it finds the new run of a waiting job soon, and allocation_is_left() looks
- * at all runs of the workflow. */
+ * lead would find nothing to do in the job. A held job would never get a lead. allocation_run()
+ * comes first because it is fast; allocation_is_left() looks at all runs of the workflow. */
 static void waiting_settle(struct decision *decision, struct allocation *allocation)
 {
     if (allocation->started_ms || allocation->is_closed ||

@@ -1,14 +1,14 @@
 /* Which checkpoint the next run of a phase begins from: the newest whole checkpoint that is not
- * suspect, or the checkpoint that a person or a remedy chose. This is decided by what was told.
- * When the folder of the run is made, resume_choose() (daemon/launch/resume.c) chooses again by the
- * files, and lead_run_choose_newest() (worker/lead/lead_run.c) once more when the run begins. */
+ * suspect, or the checkpoint that a person or a remedy chose. This file goes by what the workers
+ * told. When the folder of the run is made, resume_choose() (daemon/launch/resume.c) chooses again,
+ * by the files. When the run begins, lead_run_choose_newest() (worker/lead/lead_run.c) chooses once
+ * more. */
 #include "daemon/core/decision.h"
 
 #include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void phase_set_checkpoint(struct phase *phase, const char *path, int64_t at)
 {
@@ -52,7 +52,8 @@ void checkpoint_on_saved(struct decision *decision, const struct fact *fact)
         return;
     if (run->suspect_step >= 0 && event->step >= run->suspect_step)
         return;
-    /* The run did not go on from an older checkpoint of a greater step. */
+    /* A lower step counts only if it is the first that the run saves, and the run began before the
+     * phase's checkpoint. */
     bool is_behind = phase->checkpoint_path && event->step < phase->checkpoint_step;
     if (is_behind && (run->has_saved || phase->checkpoint_step <= run->resume_step))
         return;

@@ -10,26 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const command_names[] = {
-#define X(symbol, name) [COMMAND_##symbol] = name,
-    CORE_COMMANDS(X)
-#undef X
-};
-
-const char *core_command_name(enum core_command command)
-{
-    assert(command < COMMAND_COUNT);
-    return command_names[command];
-}
-
-int core_command_parse(const char *name)
-{
-    for (int command = 0; command < COMMAND_COUNT; command++)
-        if (text_equal(command_names[command], name))
-            return command;
-    return -1;
-}
-
 static bool phase_runs(const struct phase *phase)
 {
     return phase->run && phase->run->state != RUN_ENDED;
@@ -96,14 +76,14 @@ static bool matrix_judges_again(const struct matrix *matrix)
 }
 
 /* Whether the command is about the matrix itself. */
-static bool matrix_takes(const struct matrix *matrix, enum core_command command)
+static bool matrix_takes(const struct matrix *matrix, enum phase_command command)
 {
     return command_row_has(&matrix_rows[command], matrix->phase) ||
            (command == COMMAND_RETRY && matrix_judges_again(matrix));
 }
 
 /* Whether the matrix takes the command itself, or a member does. */
-static bool matrix_stands_for(const struct matrix *matrix, enum core_command command)
+static bool matrix_stands_for(const struct matrix *matrix, enum phase_command command)
 {
     bool takes = matrix_takes(matrix, command);
     bool passes_on = matrix_rows[command].passes_on & BIT(matrix->phase->state);
@@ -121,7 +101,7 @@ static bool member_is_eligible(const struct phase *member)
 }
 
 /* Whether the matrix has decided without the member: the decision stands. */
-static bool member_is_too_late(const struct phase *member, enum core_command command)
+static bool member_is_too_late(const struct phase *member, enum phase_command command)
 {
     const struct phase *matrix = member->matrix ? member->matrix->phase : NULL;
     return matrix && (command == COMMAND_RETRY || command == COMMAND_RESUME) &&
@@ -137,7 +117,7 @@ static bool phase_takes_retry(const struct phase *phase)
 }
 
 /* What a person can do instead, if the phase does not take the command in its state. */
-static const char *command_advice(const struct phase *phase, enum core_command command)
+static const char *command_advice(const struct phase *phase, enum phase_command command)
 {
     bool is_held = phase->state == PHASE_HELD;
     if (command == COMMAND_PROMOTE)
@@ -154,8 +134,9 @@ static const char *command_advice(const struct phase *phase, enum core_command c
     return command == COMMAND_RESUME && is_held ? "; promote it" : "";
 }
 
-/* What is against the command, as the end of a sentence about the phase; NULL: nothing. */
-static const char *command_objection(const struct phase *phase, enum core_command command)
+/* Why the phase does not take the command, as the end of a sentence about the phase; NULL: it takes
+ * the command. */
+static const char *command_objection(const struct phase *phase, enum phase_command command)
 {
     bool has_come_to_rest = phase->state == PHASE_HELD || phase_state_is_final(phase->state);
     enum run_wish wish = phase_runs(phase) ? phase->run->wish : WISH_NONE;
@@ -177,20 +158,21 @@ static const char *command_objection(const struct phase *phase, enum core_comman
                                                             : NULL;
 }
 
-int core_command_check(const struct phase *phase, enum core_command command, struct error *err)
+int core_command_check(const struct phase *phase, enum phase_command command, struct error *err)
 {
     assert(command < COMMAND_COUNT);
     const char *objection = command_objection(phase, command);
     bool is_held = phase->state == PHASE_HELD;
     if (!objection)
         return 0;
-    return error_set(err, -EPERM, "cannot %s %llu/%s: it is %s%s%s%s%s", core_command_name(command),
-                     (unsigned long long)phase->workflow->id, phase->name,
+    return error_set(err, -EPERM, "cannot %s %llu/%s: it %s %s%s%s%s%s",
+                     phase_command_name(command), (unsigned long long)phase->workflow->id,
+                     phase->name, state_verb(phase_state_name(phase->state)),
                      phase_state_name(phase->state), is_held ? " (" : "",
                      is_held ? phase_hold_name(phase->hold) : "", is_held ? ")" : "", objection);
 }
 
-bool core_command_stops(const struct phase *phase, enum core_command command)
+bool core_command_stops(const struct phase *phase, enum phase_command command)
 {
     const struct matrix *matrix = phase->members;
     for (size_t i = 0; matrix && i < matrix->count; i++)
@@ -200,7 +182,7 @@ bool core_command_stops(const struct phase *phase, enum core_command command)
     return (command == COMMAND_HOLD || command == COMMAND_CANCEL) && phase_runs(phase);
 }
 
-bool core_command_judges(const struct phase *phase, enum core_command command)
+bool core_command_judges(const struct phase *phase, enum phase_command command)
 {
     return phase->members && matrix_judges_again(phase->members) &&
            (command == COMMAND_RETRY || command == COMMAND_PROMOTE);
@@ -319,7 +301,7 @@ static void command_carry_out(struct decision *decision, struct phase *phase)
  * those again, and spares the members that failed. */
 static void matrix_pass_on_command(struct decision *decision, struct matrix *matrix)
 {
-    enum core_command command = decision->event->command;
+    enum phase_command command = decision->event->command;
     bool is_retry = command == COMMAND_RETRY || command == COMMAND_RESUME;
     bool spares_failed = is_retry && matrix_was_stopped(matrix);
     for (size_t i = 0; i < matrix->count; i++) {
@@ -333,7 +315,7 @@ static void matrix_pass_on_command(struct decision *decision, struct matrix *mat
 void command_on_fact(struct decision *decision, const struct fact *fact)
 {
     struct phase *phase = fact->phase;
-    enum core_command command = decision->event->command;
+    enum phase_command command = decision->event->command;
     if (core_command_check(phase, command, NULL) < 0)
         return; /* the phase has changed since the command was checked */
     bool is_own = !phase->members || matrix_takes(phase->members, command);

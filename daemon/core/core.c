@@ -1,5 +1,5 @@
-/* The core: all workflows in memory, and the table that says which layer decides about an event and
- * is told a fact. */
+/* The core: all workflows in memory, and the table that says which layer gets which event or fact.
+ */
 #include "daemon/core/core.h"
 
 #include "daemon/core/decision.h"
@@ -113,15 +113,14 @@ static void core_submission_reason(const struct core_event *event, char reason[R
     (void)snprintf(reason, REASON_MAX, "%s%s%.100s", what, *who ? " by " : "", who);
 }
 
+/* The submission writes the rows of the workflow and its phases as they are after this event. */
 static void core_on_added(struct decision *decision, const struct fact *fact)
 {
     struct workflow *workflow = fact->workflow;
     workflow->submitted_ms = decision->now_ms;
-    decision_save_workflow(decision, workflow);
     for (size_t i = 0; i < workflow->phase_count; i++) {
         struct phase *phase = &workflow->phases[i];
         char reason[REASON_MAX];
-        decision_save_phase(decision, phase);
         if (phase->reused) {
             (void)snprintf(reason, sizeof reason, "the results of %s", phase->reused_from);
             phase_move(decision, phase, PHASE_SUCCEEDED, reason);
@@ -147,8 +146,8 @@ static void core_on_time(struct decision *decision, const struct core *core)
     }
 }
 
-/* Moves times as far as the clock was set. A time that is then in the future came from another
- * clock, which was ahead. False: no time has changed. */
+/* Moves times by as much as the clock was set. A time that would then be in the future came from a
+ * clock that was ahead: it becomes the present time. False: no time has changed. */
 static bool core_move_times(const struct decision *decision, int64_t *const *times_ms, size_t count)
 {
     bool has_moved = false;

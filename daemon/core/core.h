@@ -50,18 +50,6 @@ enum core_event_kind {
     EV_COUNT,
 };
 
-#define CORE_COMMANDS(X)                                                                           \
-    X(PROMOTE, "promote")                                                                          \
-    X(HOLD, "hold")                                                                                \
-    X(RELEASE, "release") X(RESUME, "resume") X(CANCEL, "cancel") X(RETRY, "retry")
-
-enum core_command {
-#define X(symbol, name) COMMAND_##symbol,
-    CORE_COMMANDS(X)
-#undef X
-        COMMAND_COUNT
-};
-
 /* Which members a matrix chooses: those that go on to the next rung, or the best member at the last
  * rung. */
 struct core_choice {
@@ -71,7 +59,7 @@ struct core_choice {
     struct phase *best; /* NULL: the members go on, or no member is better than the others */
 };
 
-/* One member, and how it was measured. */
+/* One member, and its measured value. */
 struct core_score {
     struct phase *member;
     size_t number; /* a number for the caller */
@@ -80,9 +68,11 @@ struct core_score {
 };
 
 /* Sorts the scores: members that are left come first, the best of them at the top. If two members
- * are equal, the earlier member comes first. `cut` is the part (0 to 1) of the members left that is
- * cut. Returns how many members stay: at least one, if any member is left. */
+ * are equal, the earlier member comes first. `cut` says which part of these members is cut, from 0
+ * to 1. Returns how many members stay: at least one, if any member is left. */
 size_t core_choose(struct core_score *scores, size_t count, bool is_min, double cut);
+/* How many of `left` members stay at the cut. */
+size_t core_kept(size_t left, double cut);
 
 /* Pointers are borrowed, texts are copied. Every event but EV_TIME and EV_CLOCK has its workflow
  * and the one object that its kind is about. Members that the kind does not need are 0. */
@@ -141,11 +131,11 @@ struct core_event {
     /* JUDGED. If a matrix FAILED, `where` left no member, and a person may let the matrix choose
      * without `where`. If a matrix is INSUFFICIENT, it cannot choose. */
     enum gate_result gate;
-    bool is_ungated;           /* JUDGED, PASSED: the phase has no gate, and its run succeeded */
-    enum core_command command; /* COMMAND */
-    enum budget budget;        /* COMMAND, to hold: the budget that is spent */
-    enum amount amount;        /* with `budget`: of what too much is spent */
-    bool hold;                 /* ADDED: the first phases are held */
+    bool is_ungated;            /* JUDGED, PASSED: the phase has no gate, and its run succeeded */
+    enum phase_command command; /* COMMAND */
+    enum budget budget;         /* COMMAND, to hold: the budget that is spent */
+    enum amount amount;         /* with `budget`: in which unit too much is spent */
+    bool hold;                  /* ADDED: the first phases are held */
 };
 
 /* --- Effects ---------------------------------------------------------------------------------- */
@@ -160,7 +150,7 @@ struct core_event {
     X(SAVE_JOB, "save-job", false, JOB, false)                                                     \
     /* A line of history about the phase, or about its run: from, to, message. */                  \
     X(HISTORY, "history", false, PHASE, false)                                                     \
-    X(PROMOTION, "promotion", false, PHASE, false)    /* it was promoted, which began the run */   \
+    X(PROMOTION, "promotion", false, PHASE, false)    /* its promotion began the run */            \
     X(BLAME_NODE, "blame-node", false, RUN, false)    /* a node made it fail: message */           \
     X(WARNING, "warning", false, RUN, false)          /* a line of history: message */             \
     X(SUBMIT, "submit", true, JOB, true)              /* until EV_SUBMITTED and the like */        \
@@ -172,7 +162,7 @@ struct core_event {
     X(JUDGE, "judge", true, PHASE, false)       /* its gate, or its members; JUDGED follows */     \
     X(REMEDY, "remedy", true, RUN, false)       /* of the phase; REMEDIED follows */               \
     X(TELL_STOP, "tell-stop", true, RUN, false) /* to its lead; until the run has ended */         \
-    /* To the lead of its job, which goes on with the run, or lets it join; until it starts. */    \
+    /* Its lead goes on with the run, or lets the run join; pending until the run starts. */       \
     X(TELL_NEXT, "tell-next", true, RUN, false)                                                    \
     X(TELL_END, "tell-end", true, RUN, false) /* its lead may leave; until the job has ended */
 
@@ -202,7 +192,7 @@ struct core_effect {
     struct run *run;
     struct allocation *allocation;
     bool is_done;             /* for a kept kind: it is only deleted from the outbox */
-    int64_t due_ms;           /* SUBMIT, LOOKUP: not before this time (back-off); 0: at once */
+    int64_t due_ms;           /* SUBMIT, LOOKUP, TELL_NEXT: not before this time; 0: at once */
     const char *from, *to;    /* HISTORY: state names, static; may be NULL */
     char message[REASON_MAX]; /* HISTORY, WARNING; PROMOTION: who did it, empty: no person;
                                  BLAME_NODE: the node */
@@ -216,11 +206,9 @@ struct core_effects {
 
 void core_effects_clear(struct core_effects *effects);
 void core_effects_fini(struct core_effects *effects);
-int core_effect_parse(const char *name); /* -1: none */
+int core_effect_parse(const char *name); /* -1: no effect has this name */
 /* The id of the object that the effect is about. */
 uint64_t core_effect_target(const struct core_effect *effect);
-const char *core_command_name(enum core_command command);
-int core_command_parse(const char *name); /* -1: none */
 
 /* --- The core --------------------------------------------------------------------------------- */
 
@@ -254,8 +242,8 @@ void core_decide(struct core *core, const struct core_event *event, struct core_
  * it. */
 bool core_allocation_is_needed(const struct allocation *allocation);
 
-/* Most polls say nothing new about most jobs, and what is not news needs no event. Whether
- * EV_JOB_SEEN could change anything. */
+/* Whether EV_JOB_SEEN could change anything. Most polls say nothing new about most jobs, and then
+ * no event is needed. */
 bool core_job_is_news(const struct core_event *event);
 /* Whether EV_JOB_ABSENT could change anything. A job that has ended is missed if it came back, and
  * was cancelled. */
@@ -268,12 +256,12 @@ struct run *core_run_before(const struct run *run);
 
 /* Whether the command would do anything to this phase now: 0, or -EPERM with a message that says
  * why not and what to do instead. */
-int core_command_check(const struct phase *phase, enum core_command command, struct error *err);
+int core_command_check(const struct phase *phase, enum phase_command command, struct error *err);
 /* Whether the command, which can be carried out, has to wait until a run has stopped. */
-bool core_command_stops(const struct phase *phase, enum core_command command);
+bool core_command_stops(const struct phase *phase, enum phase_command command);
 
 /* Whether the command makes a matrix decide from the results that it has. Nothing runs then. */
-bool core_command_judges(const struct phase *phase, enum core_command command);
+bool core_command_judges(const struct phase *phase, enum phase_command command);
 
 /* When EV_TIME is due: the nearest deadline; INT64_MAX: there is no deadline. */
 int64_t core_deadline(const struct core *core);

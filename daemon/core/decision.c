@@ -138,7 +138,7 @@ static void decision_add_fact(struct decision *decision, const struct fact *fact
 int64_t decision_began_ms(const struct decision *decision, int64_t told_ms, int64_t least_ms)
 {
     if (told_ms < least_ms && told_ms > least_ms - 1000)
-        told_ms = least_ms; /* Slurm leaves out the part of a second */
+        told_ms = least_ms; /* Slurm tells whole seconds */
     return told_ms && told_ms >= least_ms && told_ms <= decision->now_ms ? told_ms
                                                                          : decision->now_ms;
 }
@@ -222,7 +222,7 @@ void phase_move(struct decision *decision, struct phase *phase, enum phase_state
     const char *from = phase_state_name(phase->state);
     phase->state = to;
     phase->hold = HOLD_NONE;
-    if (to != PHASE_HELD && to != PHASE_QUEUED && to != PHASE_ACTIVE) /* its run has to stop yet */
+    if (to != PHASE_HELD && to != PHASE_QUEUED && to != PHASE_ACTIVE) /* its run must still stop */
         phase_forget_budget(phase);
     phase_set_reason(phase, reason);
     decision_save_phase(decision, phase);

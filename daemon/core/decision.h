@@ -25,8 +25,8 @@ enum fact_kind {
     FACT_RUN_BEGAN,            /* a run: it has an allocation */
     FACT_RUN_WAITS,            /* its job waits, and the daemon believed that it runs */
     FACT_RUN_ENDED,            /* it has ended, with an outcome */
-    FACT_RUN_REQUEUED,         /* it was taken for cancelled while Slurm requeued its job */
-    FACT_RUN_CANCELLED,        /* it was taken for cancelled, and its job is over */
+    FACT_RUN_REQUEUED,         /* it looked cancelled, but Slurm has requeued its job */
+    FACT_RUN_CANCELLED,        /* it looked cancelled, and its job is over */
     FACT_PHASE_SUCCEEDED,      /* a phase; `who`: the person that promoted it; empty: no person */
     FACT_PHASE_LOST,           /* it has failed, was cancelled or was skipped */
     FACT_PHASE_REVIVED,        /* it shall run again; told to the phases after it, at once */
@@ -56,8 +56,6 @@ enum allocation_state {
     ALLOCATION_STATE_COUNT,
 };
 
-enum { ALLOCATION_EVENT_COUNT = EV_JOB_ABSENT + 1 };
-
 struct decision {
     struct core_config *config; /* with the last ids */
     struct facts *facts;
@@ -68,19 +66,19 @@ struct decision {
 };
 
 enum {
-    OUTCOME_GRACE_MS = 5000, /* from a job's end to the belief that no outcome comes */
+    OUTCOME_GRACE_MS = 5000, /* how long after a job's end an outcome may still come */
     ABSENCE_MS = 300 * 1000, /* how long a job must be absent without a break before it is lost */
-    ABSENCE_GAP_MS = 90 * 1000,   /* between two looks; after a longer gap absence begins anew */
-    CANCEL_MARGIN_MS = 30 * 1000, /* after its time to stop, before a job is cancelled */
+    ABSENCE_GAP_MS = 90 * 1000, /* between looks at most; after a longer gap, absence counts anew */
+    CANCEL_MARGIN_MS = 30 * 1000, /* added to a run's time to stop, before its job is cancelled */
     CANCEL_AGAIN_MS = 10 * 1000,  /* from a cancellation to the next, if Slurm has forgotten it */
     LEAVE_MS = 120 * 1000,        /* for a lead to leave after its last run and the linger */
     FAILURE_FIRST_MS = 10 * 1000, /* from a failed run to the next submission; doubles each time */
     FAILURE_LAST_MS = 300 * 1000, /* the longest such pause */
     CLOCK_SAME_MS = 2000,         /* two clocks that differ by less agree */
     NEXT_MARGIN_MS = 2000,        /* the part of the linger in which `next` must reach the lead */
-    RETRY_FIRST_MS = 5000, /* before a look-up, as Slurm may be slow to read; doubles each time */
+    RETRY_FIRST_MS = 5000, /* before a look-up: Slurm may read a request late; doubles each time */
     RETRY_LAST_MS = 30 * 1000, /* the longest pause, also for submissions at a limit */
-    LIMITED_TRIES_SAID = 10,   /* five minutes at a limit, and its message says so */
+    LIMITED_TRIES_SAID = 10,   /* after so many tries (five minutes), the job's message says so */
 };
 
 /* --- command.c: what a person wants ----------------------------------------------------------- */
@@ -91,7 +89,7 @@ void command_on_fact(struct decision *decision, const struct fact *fact);
 
 /* A phase has come to its end: the phases after it begin, or are skipped. */
 void graph_on_fact(struct decision *decision, const struct fact *fact);
-/* Phases after the phase that were skipped wait for it again. */
+/* The phases after `phase` that were skipped wait for `phase` again. */
 void graph_revive_after(struct decision *decision, struct phase *phase);
 /* Ends the workflow when all its phases are final, and opens it again when a phase is not. */
 void workflow_settle(struct decision *decision, struct workflow *workflow);
@@ -100,7 +98,6 @@ void workflow_settle(struct decision *decision, struct workflow *workflow);
 
 /* Whether all members have come to an end. */
 bool matrix_is_through(const struct matrix *matrix);
-/* How many members are in this state. */
 unsigned matrix_count(const struct matrix *matrix, enum phase_state state);
 /* Whether there are results of this rung, from which the matrix can choose. */
 bool matrix_has_results(const struct matrix *matrix);
@@ -201,7 +198,6 @@ void allocation_pull_start(struct decision *decision, const struct run *run);
 void allocation_learn_id(struct decision *decision, const struct run *run);
 /* The run's lead has reported, so its allocation runs. */
 void allocation_reported(struct decision *decision, struct run *run);
-/* Cancels the run's allocation. */
 void allocation_cancel(struct decision *decision, struct run *run);
 /* The run has not begun, and shall not: cancels its allocation. If other runs want the allocation,
  * the lead is told instead, as soon as it asks. */
@@ -216,12 +212,11 @@ bool allocation_is_going(const struct workflow *workflow);
 
 /* --- need.c: questions ------------------------------------------------------------------------ */
 
-/* When a run that was told to stop has had its time to stop. */
+/* The time by which a run that was told to stop must have stopped. */
 int64_t run_patience(const struct run *run);
-/* The run shall stop. Whether another run wants to go on in its allocation. */
+/* Whether another run wants to go on in the allocation of this run, which shall stop. */
 bool allocation_is_wanted_by_others(const struct run *run);
-/* Whether a run waits for the allocation, and for no other candidate, or for any of the candidates.
- */
+/* Whether a run still waits for the allocation. It may wait for other candidates, too. */
 bool allocation_is_awaited(const struct allocation *allocation);
 /* Whether a run that is in the allocation, or may come to be in it, wants to go on. */
 bool allocation_is_wanted(const struct allocation *allocation);
@@ -271,12 +266,11 @@ void decision_done_job(struct decision *decision, enum core_effect_kind kind,
 void decision_new_token(struct decision *decision, char ret_token[TOKEN_LENGTH + 1]);
 
 /* Jobs and runs begin and end by other clocks, which may differ from the daemon's clock: a clock
- * may be wrong, or the daemon's clock was set. Returns when something began that cannot have begun
- * before `least_ms`: the told time if that is possible, or else now. */
+ * may be wrong, or the daemon's clock was set. Returns when something began. It cannot have begun
+ * before `least_ms`. If the told time is impossible, the begin is now. */
 int64_t decision_began_ms(const struct decision *decision, int64_t told_ms, int64_t least_ms);
-/* Returns when something ended that began at `began_ms`. `told_began_ms` is its begin by the clock
- * that tells the end; 0: that clock does not say. The time in between is as long as that clock
- * says. */
+/* Something began at `began_ms`. Returns when it ended. `told_began_ms` is its begin by the clock
+ * that tells the end; 0: that clock does not say. It lasted as long as that clock says. */
 int64_t decision_ended_ms(const struct decision *decision, int64_t began_ms, int64_t told_began_ms,
                           int64_t told_ended_ms);
 

@@ -104,14 +104,19 @@ static int score_compare_min(const void *a, const void *b)
     return score_compare(a, b, true);
 }
 
+size_t core_kept(size_t left, double cut)
+{
+    size_t out = (size_t)(cut * (double)left + 1e-9); /* 2/3 of 3 are 2 */
+    return left > 0 && out >= left ? 1 : left - out;
+}
+
 size_t core_choose(struct core_score *scores, size_t count, bool is_min, double cut)
 {
     size_t left = 0;
     qsort(scores, count, sizeof *scores, is_min ? score_compare_min : score_compare_max);
     while (left < count && scores[left].is_left)
         left++;
-    size_t out = (size_t)(cut * (double)left + 1e-9); /* 2/3 of 3 are 2 */
-    return left > 0 && out >= left ? 1 : left - out;
+    return core_kept(left, cut);
 }
 
 /* --- Deciding --------------------------------------------------------------------------------- */
@@ -137,7 +142,6 @@ static void matrix_end_empty(struct decision *decision, struct matrix *matrix)
     }
 }
 
-/* Begins the members that can begin, and decides when all members have come to an end. */
 static void matrix_on_settled(struct decision *decision, struct matrix *matrix)
 {
     struct phase *next;
@@ -158,12 +162,13 @@ static void matrix_climb(struct decision *decision, struct matrix *matrix,
     struct phase *phase = matrix->phase;
     char reason[REASON_MAX];
     phase->rung++;
-    phase->is_overridden = false; /* a person said that about the rung before */
+    phase->is_overridden = false; /* a person decided the gate of the rung before */
     (void)snprintf(reason, sizeof reason, "rung %u of %u", phase->rung + 1, matrix->rung_count);
     for (size_t i = 0; i < choice->count; i++) {
         struct phase *member = choice->members[i];
         assert(member->matrix == matrix && member->state == PHASE_SUCCEEDED);
         member->rung = phase->rung;
+        member->is_overridden = false; /* as above */
         phase_adopt(member, &decision->event->revision->phases[member->index]);
         if (member->reused && member->rung <= member->reused_rung)
             decision_save_phase(decision, member); /* its results at this rung are known, too */

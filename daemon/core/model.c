@@ -204,6 +204,11 @@ bool seat_is_joined(const struct seat *seat)
     return seat->allocation->seat != seat;
 }
 
+bool run_is_given(const struct run *run)
+{
+    return run->in_place || seat_is_joined(run->seat);
+}
+
 bool seat_is_open(const struct run *run)
 {
     return allocation_is_candidate(run->seat->allocation) && !run->in_place && !run->has_begun &&

@@ -82,22 +82,20 @@ struct run {
     enum stop_reason stop_reason; /* why its lead stopped it; STOP_REASON_COUNT: it did not, or has
                                      not told */
     char message[REASON_MAX];
-    struct seat *seat; /* always there */
-    bool in_place;     /* it goes on in the seat of the run before, promoted or requeued */
-    bool has_begun;    /* its lead has reported */
-    bool requeues;     /* it has ended, and its lead wants the job requeued; not stored */
-    bool is_let_go;    /* it has ended, and its lead was told to leave: FX_TELL_END is pending */
-    bool is_remedied;  /* a remedy has answered its failure, so no checkpoint is to blame */
-    /* What somebody wants of a run that has not ended. The lead is told, and told again after a
-     * restart. */
-    enum run_wish { WISH_NONE, WISH_CANCEL, WISH_HOLD } wish;
-    char *resume_path; /* the checkpoint it starts from; NULL: from the start */
+    struct seat *seat;  /* never NULL */
+    bool in_place;      /* it goes on in the seat of the run before, promoted or requeued */
+    bool has_begun;     /* its lead has reported */
+    bool requeues;      /* it has ended, and its lead wants the job requeued; not stored */
+    bool is_let_go;     /* it has ended, and its lead was told to leave: FX_TELL_END is pending */
+    bool is_remedied;   /* a remedy has answered its failure, so no checkpoint is to blame */
+    enum run_wish wish; /* the lead is told, and told again after a restart */
+    char *resume_path;  /* the checkpoint it starts from; NULL: from the start */
     int64_t resume_step;
     int64_t begin_step, last_step; /* the first and the last step that it told; -1: no step */
     int64_t suspect_step;          /* checkpoints of this step or later are suspect; -1: no step */
-    int64_t
-        suspected_ms; /* when that was told, by the worker's clock; 0: not known, or nothing is */
-    bool has_saved;   /* the phase's checkpoint comes from this run */
+    int64_t suspected_ms; /* when the worker told `suspect_step`, by its clock; 0: unknown, or no
+                             step is suspect */
+    bool has_saved;       /* the phase's checkpoint comes from this run */
     int exit_code, signal;
     /* Slurm may requeue the job of a run that has not told its end. Such a run counts as over since
      * the requeue, until the run tells its end. */
@@ -134,8 +132,8 @@ struct phase {
     enum phase_state state;
     enum phase_hold hold;
     char reason[REASON_MAX]; /* why it is where it is, for people */
-    /* The budget that holds the phase, or stops its run; BUDGET_NONE: none does. And of what too
-     * much is spent. */
+    /* The budget that holds the phase, or stops its run, and in which unit too much is spent.
+     * BUDGET_NONE: no budget does. */
     enum budget hold_budget;
     enum amount hold_amount;
 
@@ -156,12 +154,11 @@ struct phase {
     char *slurm_options; /* the spec's `slurm:` as sorted JSON: an allocation fits if it has the
                             same */
 
-    /* The newest whole checkpoint of any of its runs that is not suspect; NULL: none. */
+    /* The newest whole checkpoint of any of its runs that is not suspect; NULL: no checkpoint. */
     char *checkpoint_path;
     int64_t checkpoint_step;
     bool is_chosen; /* a person chose this checkpoint; until a run has begun */
-    bool
-        is_anew; /* the start was chosen: earlier checkpoints do not count, until a run has begun */
+    bool is_anew;   /* the start was chosen: no earlier checkpoint counts until a run has begun */
 
     unsigned attempts;
     unsigned failures[CAUSE_COUNT]; /* since the last command of a person */
@@ -226,12 +223,15 @@ bool allocation_is_idle(const struct allocation *allocation);
 bool allocation_is_left(const struct allocation *allocation);
 /* The type of its GPUs, if this phase asked for the allocation; NULL: any type. */
 const char *allocation_gpu_type(const struct allocation *allocation, const struct phase *phase);
-/* Since when nothing can write any more in an allocation that has ended: the end that Slurm gives,
- * or when the daemon saw the end, whichever is later. Slurm's end is earlier than the end of the
- * last processes. */
+/* Since when nothing can write any more in an allocation that has ended. The later of two times
+ * counts: the end that Slurm gives, and the time when the daemon saw the end. Slurm's end is
+ * earlier than the end of the last processes. */
 int64_t allocation_quiet_since_ms(const struct allocation *allocation);
 /* Whether the seat has joined an allocation that was asked for another seat. */
 bool seat_is_joined(const struct seat *seat);
+/* Whether the run has no job of its own: it goes on in the seat of the run before, or its seat has
+ * joined the allocation of another seat. */
+bool run_is_given(const struct run *run);
 /* Whether several candidates may still serve the run, since no lead has reported. */
 bool seat_is_open(const struct run *run);
 /* Whether the run is in the allocation, or may come to be in it. */

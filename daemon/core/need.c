@@ -1,5 +1,5 @@
-/* Who needs an allocation, and which answers of a poll about it are news. This file asks questions
- * only and changes nothing. */
+/* Who needs an allocation, and which answers of a poll are news. This file asks questions only and
+ * changes nothing. */
 #include "daemon/core/decision.h"
 
 #include "lib/text.h"
@@ -57,7 +57,7 @@ bool core_allocation_is_needed(const struct allocation *allocation)
 
 /* --- Polls ------------------------------------------------------------------------------------ */
 
-/* Whether Slurm tells of the job what is not noted yet. */
+/* Whether Slurm tells something new about the job. */
 static bool allocation_differs(const struct core_event *event)
 {
     const struct allocation *allocation = event->allocation;
@@ -69,8 +69,8 @@ static bool allocation_differs(const struct core_event *event)
            !text_equal(allocation->reason, reason) || !text_equal(allocation->nodes, nodes);
 }
 
-/* Slurm may have got the cancellation after it was asked about the job, or may not have answered it
- * yet. So a while passes before it counts as forgotten. */
+/* Slurm may have got the cancellation after the question about the job, or may not have answered
+ * the cancellation yet. So the cancellation counts as forgotten only after a while. */
 bool allocation_outlives_cancel(const struct core_event *event)
 {
     const struct allocation *allocation = event->allocation;
@@ -83,7 +83,7 @@ bool core_job_is_news(const struct core_event *event)
 {
     const struct allocation *allocation = event->allocation;
     bool is_put_off = event->seen.is_waiting && event->seen.restarts > 0;
-    /* What that means may change until the next poll: allocation_on_seen() looks at the runs. */
+    /* This is news at each poll, because allocation_on_seen() looks at the runs, which change. */
     bool is_unstarted = event->seen.state == CLUSTER_JOB_PENDING && allocation->started_ms;
     if (allocation->ended)
         return event->seen.is_final ? allocation->is_back && allocation->slurm_id == event->slurm_id

@@ -89,11 +89,12 @@ static void phase_go_on(struct decision *decision, struct phase *phase, const ch
         run_stop(decision, run, before->wish, asked);
 }
 
-/* The first and the last step that earlier runs of the phase told; -1: they told no step. */
+/* The first and the last step that runs told; -1: they told no step. */
 struct told {
     int64_t first, last;
 };
 
+/* What the runs of the phase told, except `run`; NULL: what all of them told. */
 static struct told phase_told_before(const struct phase *phase, const struct run *run)
 {
     const struct workflow *workflow = phase->workflow;
@@ -112,16 +113,16 @@ static struct told phase_told_before(const struct phase *phase, const struct run
 
 /* Whether another run may follow a run that ended at its time limit. The next run will reach the
  * limit, too. It may follow if the run left a checkpoint. Without a checkpoint, it may follow if
- * the program seems to resume by itself: the run came farther than the runs before it, and began
- * past the middle of the steps that they told, since a program that saves every n steps loses less
- * than n of them. A run that began anew can come farther by chance. But it begins where the earlier
- * runs began, which may be far from 0: a program may tell few steps, or count on from the steps of
- * another program.
+ * the program seems to resume by itself. In that case the run came farther than the runs before it,
+ * and began past the middle of the steps that they told: a program that saves every n steps loses
+ * less than n steps. A run that began anew can come farther by chance, but it begins where the
+ * earlier runs began. That may be far from 0: a program may tell few steps, or count on from the
+ * steps of another program.
  *
- * The first run cannot show that. There the spec decides: a phase without `checkpoint`, such as an
+ * The first run cannot show that, so the spec decides: a phase without `checkpoint`, such as an
  * sbatch script, ends at its limit as under sbatch. A lead sees one run, so it goes on by itself
  * only with a checkpoint. A program that counts shards instead of steps (`begin_step` is -1) does
- * not repeat them. */
+ * not repeat them: `last_step` counts the shards of all runs. */
 static bool phase_may_time_out_again(const struct phase *phase, const struct run *run)
 {
     struct told before = phase_told_before(phase, run);
@@ -137,8 +138,8 @@ static bool phase_may_time_out_again(const struct phase *phase, const struct run
 }
 
 /* The highest step that is not new for the run: where it began, or what the preempted runs just
- * before it made from the same checkpoint. A phase without `checkpoint` begins anew each time, as a
- * job does that Slurm requeues. There any step is new. */
+ * before it made from the same checkpoint. A phase without `checkpoint` begins anew each time, like
+ * a job that Slurm requeues. So any step is new. */
 static int64_t phase_known_step(const struct phase *phase, const struct run *run)
 {
     const struct workflow *workflow = phase->workflow;
@@ -165,11 +166,22 @@ static bool phase_got_farther(const struct phase *phase, const struct run *run)
            run->last_step > phase_known_step(phase, run);
 }
 
-/* Counts the runs in a row that made no new step. Holds the phase after the last one allowed. */
+/* Whether phased sees nothing of the phase: it has no `checkpoint`, and no run has told a step. The
+ * program may have come far all the same, so the phase is run again after each preemption, as Slurm
+ * would run a script again. */
+static bool phase_is_unseen(const struct phase *phase)
+{
+    return !phase->has_checkpoint && phase_told_before(phase, NULL).last < 0;
+}
+
+/* Counts the runs in a row that made no new step. Holds the phase after the last run that
+ * is allowed. A run that was preempted does not count if nothing is seen of the phase. */
 static bool phase_is_stalled(struct decision *decision, struct phase *phase, const struct run *run,
                              const char *reason)
 {
     char text[REASON_MAX];
+    if (run->outcome == OUTCOME_PREEMPTED && phase_is_unseen(phase))
+        return false;
     phase->stalls = phase_got_farther(phase, run) ? 0 : phase->stalls + 1;
     if (phase->stalls < STALLED_RESUMES_MAX)
         return false;
@@ -186,15 +198,15 @@ static bool phase_is_stalled(struct decision *decision, struct phase *phase, con
 static void phase_hold_timed_out(struct decision *decision, struct phase *phase)
 {
     const struct run *run = phase->run;
-    char text[REASON_MAX], at[48] = "without any step";
+    char text[REASON_MAX], at[48] = "before its first step,";
     if (run->last_step >= 0)
         (void)snprintf(at, sizeof at, "%sat step %lld",
                        phase_told_before(phase, run).last >= 0 ? "again " : "",
                        (long long)run->last_step);
     (void)snprintf(text, sizeof text,
-                   "timed out %s, with no checkpoint to go on from: give it more time, let it save "
-                   "checkpoints, or retry it if it resumes by itself",
-                   at);
+                   "timed out %s without a checkpoint: submit it again with a longer time or %s; "
+                   "retry only if the script resumes by itself",
+                   at, phase->has_checkpoint ? "an earlier checkpoint" : "with `checkpoint`");
     phase_let_go(decision, phase);
     phase_move_held(decision, phase, HOLD_PROGRESS, text);
 }
@@ -235,7 +247,7 @@ static bool phase_is_out(const struct phase *phase, enum phase_hold hold)
            (run->cause == CAUSE_OOM || run->cause == CAUSE_NAN || run->cause == CAUSE_GUARD);
 }
 
-/* Whether the run was taken for cancelled while Slurm may only have requeued its job. */
+/* Whether the run looked cancelled, and Slurm may only have requeued its job. */
 static bool run_may_go_on(const struct run *run)
 {
     return run && run->outcome == OUTCOME_CANCELLED && !run->seat->allocation->ended;
@@ -294,13 +306,14 @@ static void phase_on_run_began(struct decision *decision, struct phase *phase)
     phase_move(decision, phase, PHASE_ACTIVE, run->wish == WISH_NONE ? "" : phase->reason);
 }
 
-/* The run was taken for running by mistake, or Slurm has requeued its job before its lead reported.
- */
+/* The daemon was wrong to believe that the run runs, or Slurm has requeued its job before its lead
+ * reported. */
 static void phase_on_run_waits(struct decision *decision, struct phase *phase)
 {
     const struct run *before = core_run_before(decision->fact->run);
     bool is_resume = before && before->outcome == OUTCOME_PREEMPTED;
-    phase_move(decision, phase, PHASE_QUEUED, is_resume ? "preempted" : "requeued");
+    phase_move(decision, phase, PHASE_QUEUED,
+               is_resume ? run_outcome_name(OUTCOME_PREEMPTED) : "requeued");
 }
 
 /* How long to wait before the next run, so that a bad node does not use up all retries at once. */
@@ -337,8 +350,7 @@ static void phase_retry(struct decision *decision, struct run *run)
     bool died_on_resume = run->cause == CAUSE_EXIT && run->resume_path && run->has_begun &&
                           run->last_step <= run->resume_step;
     bool is_refused = decision->event->kind == EV_REFUSED;
-    bool is_given = run->in_place || seat_is_joined(run->seat);
-    if (is_given && !run->has_begun && !is_refused) { /* it never had an allocation */
+    if (run_is_given(run) && !run->has_begun && !is_refused) { /* it never had an allocation */
         phase_again(decision, phase, run->message);
         return;
     }
@@ -349,7 +361,7 @@ static void phase_retry(struct decision *decision, struct run *run)
     unsigned count = is_lost ? ++phase->losses : ++phase->failures[run->cause];
     unsigned allowed = is_lost ? LOST_RETRIES_MAX : run_cause_retries(run->cause);
     char reason[REASON_MAX];
-    const char *what = is_lost ? "lost" : run_cause_name(run->cause);
+    const char *what = is_lost ? run_outcome_name(OUTCOME_LOST) : run_cause_name(run->cause);
     bool is_said = text_starts(run->message, what); /* guard failed: ... */
     (void)snprintf(reason, sizeof reason, "%s%s%s%.150s%s", is_said ? "" : what,
                    count <= 1 ? ""
@@ -449,9 +461,7 @@ static void phase_on_judged(struct decision *decision, struct phase *phase)
                         event->is_ungated ? "its run succeeded; waiting for `promote`"
                                           : "its gate passed; waiting for `promote`");
     } else {
-        phase_succeed(
-            decision, phase,
-            event->is_ungated ? "its run succeeded; it has no gate" : "promoted by its gate", "");
+        phase_succeed(decision, phase, event->is_ungated ? "no gate" : "promoted by its gate", "");
     }
 }
 

@@ -7,10 +7,7 @@
  * phase. */
 #include "daemon/core/decision.h"
 
-#include "lib/text.h"
-
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 static bool remedy_is_for(const struct remedy *remedy, const char *name, size_t size)

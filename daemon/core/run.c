@@ -25,7 +25,7 @@ void run_stop(struct decision *decision, struct run *run, enum run_wish wish, co
     run->told_ms = decision->now_ms;
     decision_save_run(decision, run);
     if (run->state == RUN_RUNNING)
-        run_move(decision, run, RUN_STOPPING, wish == WISH_HOLD ? "hold" : "cancel");
+        run_move(decision, run, RUN_STOPPING, run_wish_name(wish));
     if (run->has_begun)
         (void)decision_do(decision, FX_TELL_STOP, run); /* at once */
     else if (run->state != RUN_SUBMITTING && !seat_is_open(run))
@@ -39,23 +39,25 @@ static void run_blame(struct decision *decision, struct run *run, const char *no
     (void)snprintf(blame->message, sizeof blame->message, "%.*s", (int)size, node);
 }
 
-/* Whether the run was given to a lead that ran already, as after a promotion in place. */
-static bool run_came_later(const struct run *run)
+/* Whether the lead may have left before it heard of the run. Either the lead ran already when the
+ * run was added. Or the lead wanted a requeue, so that the time of the job began anew, and Slurm
+ * did not requeue the job: the job then ends well. */
+static bool run_was_missed(const struct run *run)
 {
     const struct allocation *allocation = run->seat->allocation;
-    return (run->in_place || seat_is_joined(run->seat)) && allocation->started_ms &&
-           allocation->started_ms < run->submitted_ms;
+    bool came_later = allocation->started_ms && allocation->started_ms < run->submitted_ms;
+    return run_is_given(run) && (came_later || allocation->state == CLUSTER_JOB_COMPLETED);
 }
 
 /* Keeps new jobs away from a node that makes runs fail. The lead says which node that is, or that
  * no node is to blame. If the lead says nothing and the job has only one node, that node is to
- * blame. But if the lead ran already when the run was added, the node has started the lead. Such a
- * lead may have left, because it heard nothing of the run. A preflight may find several nodes. */
+ * blame. There is one exception: if the lead may have left before it heard of the run, the node has
+ * started that lead. A preflight may find several nodes. */
 static void run_blame_node(struct decision *decision, struct run *run)
 {
     bool is_told = decision->event->kind == EV_RUN_ENDED;
     const char *node = is_told ? decision->event->node : run->seat->allocation->nodes;
-    if (!is_told && run->cause == CAUSE_LAUNCH && run_came_later(run))
+    if (!is_told && run->cause == CAUSE_LAUNCH && run_was_missed(run))
         return;
     bool is_by_node = run->cause == CAUSE_NODE_FAIL || run->cause == CAUSE_LAUNCH ||
                       run->cause == CAUSE_PREFLIGHT;
@@ -82,7 +84,7 @@ static void run_end(struct decision *decision, struct run *run, enum run_outcome
     run_set_message(run, message);
     char text[REASON_MAX];
     if (outcome == OUTCOME_CANCELLED && run->wish == WISH_HOLD)
-        (void)snprintf(text, sizeof text, "held"); /* fits */
+        (void)snprintf(text, sizeof text, "%s", stop_reason_name(STOP_HELD));
     else
         (void)snprintf(text, sizeof text, "%s%s%s%s%.150s", run_outcome_name(outcome),
                        cause != CAUSE_NONE ? " " : "",
@@ -224,9 +226,8 @@ static void run_end_by_job(struct decision *decision, struct run *run)
     } else if (!run->has_begun) {
         const char *said = decision->event->message ? decision->event->message : "";
         (void)snprintf(message, sizeof message, "%s%s%.80s; Slurm: %s",
-                       run->in_place || seat_is_joined(run->seat)
-                           ? "the job ended before this run could begin in it"
-                           : "its job ended before the worker had started",
+                       run_is_given(run) ? "the job ended before this run could begin in it"
+                                         : "its job ended before the worker had started",
                        said[0] ? ": " : "", said, job);
         run_end(decision, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
     } else {

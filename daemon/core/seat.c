@@ -9,8 +9,6 @@
 
 #include "lib/text.h"
 
-#include <string.h>
-
 struct seat *seat_new(struct decision *decision, struct workflow *workflow)
 {
     struct seat *seat = workflow_add_seat(workflow);

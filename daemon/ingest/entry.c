@@ -9,6 +9,7 @@
 #include "lib/memory.h"
 #include "lib/protocol/hardware.h"
 #include "lib/protocol/told_checkpoint.h"
+#include "lib/protocol/told_evidence.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -50,8 +51,8 @@ static int write_history(const struct entry *entry, const struct entry_origin *o
     return status;
 }
 
-/* Warns of an entry that its writer did not understand. An entry that was a metric, or may have
- * been a metric, then counts as missing, and a gate knows that. */
+/* Warns of an entry that was not understood. If the entry was or may have been a metric, it then
+ * counts as missing, and a gate knows that. */
 static int write_strange(const struct entry *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
@@ -65,7 +66,7 @@ static int write_strange(const struct entry *entry, const struct entry_origin *o
     return store_journal_gap_add(store, origin->run, origin->node, sequence, sequence, err);
 }
 
-/* This writer and the writers below return -EINVAL for what they do not understand. */
+/* The functions below return -EINVAL for an entry that they do not understand. */
 static int write_metric(const struct entry *entry, const struct entry_origin *origin,
                         struct store *store, struct error *err)
 {
@@ -76,7 +77,8 @@ static int write_metric(const struct entry *entry, const struct entry_origin *or
     json_object_foreach(entry->values, name, json)
     {
         if (strlen(name) > METRIC_NAME_MAX)
-            return error_set(err, -EINVAL, "a metric's name has at most %d bytes", METRIC_NAME_MAX);
+            return error_set(err, -EINVAL, "a metric's name must have at most %d bytes",
+                             METRIC_NAME_MAX);
     }
     json_object_foreach(entry->values, name, json)
     {
@@ -164,8 +166,8 @@ static int write_guard(const struct entry *entry, const struct entry_origin *ori
 static int write_evidence(const struct entry *entry, const struct entry_origin *origin,
                           struct store *store, struct error *err)
 {
-    if (!json_is_array(json_object_get(entry->json, "processes")))
-        return error_set(err, -EINVAL, "evidence has a list of `processes`");
+    if (!json_is_array(told_evidence_read(entry->json).processes))
+        return error_set(err, -EINVAL, "evidence must have a list of `processes`");
     json_t *evidence = entry_rest(entry);
     int status =
         store_evidence_put(store, origin->run, origin->node, evidence, time_ms(entry->time), err);
@@ -236,7 +238,7 @@ static int write_unknown(const struct entry *entry, const struct entry_origin *o
                : error_set(err, -EINVAL, "the entry has no type");
 }
 
-/* With a message, these are entries that never got a number, because the disk was full. */
+/* If there is a message, the lost entries never got a number, because the disk was full. */
 static int write_lost(const struct entry *entry, const struct entry_origin *origin,
                       struct store *store, struct error *err)
 {
@@ -309,8 +311,9 @@ static bool tell_stopping(const struct entry *entry, char buffer[REASON_MAX],
                           struct core_event *event)
 {
     const char *why = entry->why, *message = entry->message;
-    (void)snprintf(buffer, REASON_MAX, "%.40s%s%.200s", why ? why : "",
-                   message && *message ? ": " : "", message ? message : "");
+    bool is_told = why && message && text_starts(message, why); /* "preempted by Slurm" */
+    (void)snprintf(buffer, REASON_MAX, "%.40s%s%.200s", why && !is_told ? why : "",
+                   !is_told && message && *message ? ": " : "", message ? message : "");
     event->kind = EV_RUN_STOPPING;
     event->message = buffer;
     int reason = stop_reason_parse(why);
@@ -328,7 +331,7 @@ static const char *nodes_of(const char *nodes)
     return size > 0 && size <= TEXT_NODE_MAX && !nodes[size] ? nodes : NULL;
 }
 
-/* What the system can say of a process. */
+/* An exit code or a signal, as the system can give it. Any other number becomes 0. */
 static int status_of(int64_t value)
 {
     return value >= 0 && value < 1 << 16 ? (int)value : 0;
@@ -339,7 +342,7 @@ bool entry_outcome(const struct outcome *outcome, struct core_event *ret_event)
     if (outcome->kind == OUTCOME_NONE || outcome->kind == OUTCOME_LOST)
         return false;
     if ((outcome->kind == OUTCOME_FAILED) != (outcome->cause != CAUSE_NONE))
-        return false; /* every failure has a cause, and nothing else has */
+        return false; /* every failure has a cause, and no other outcome has a cause */
     ret_event->kind = EV_RUN_ENDED;
     ret_event->slurm_id = slurm_id(outcome->job_id);
     ret_event->token = outcome->token[0] ? outcome->token : NULL;

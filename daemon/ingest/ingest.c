@@ -1,7 +1,7 @@
 /* The room that listens to workers. It also makes old samples coarser. */
 #include "daemon/ingest/ingest.h"
 
-#include "daemon/ingest/inside.h"
+#include "daemon/ingest/ingest_private.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/memory.h"
@@ -36,14 +36,18 @@ static void ageing_post(struct loop *loop)
 
 static int carry_read_outcome(void *state, const struct core_effect *effect)
 {
-    bool is_read = journal_read_outcome(state, effect->run);
-    return is_read ? CARRIED_OUT : CARRIED_LATER_MS + OUTCOME_RETRY_MS;
+    const struct ingest *ingest = state;
+    if (journal_read_outcome(state, effect->run))
+        return CARRIED_OUT;
+    return CARRIED_LATER_MS + (ingest_is_full(ingest) ? 1 : OUTCOME_RETRY_MS);
 }
 
 static void ingest_look(void *state)
 {
     struct ingest *ingest = state;
     lead_read_silent(ingest);
+    if (ingest_is_full(ingest))
+        loop_look(ingest->loop, &ingest_room, 0); /* for the rest */
     notes_sweep(ingest);
     if (++ingest->looks % AGEING_LOOKS == 0)
         ageing_post(ingest->loop);
@@ -53,8 +57,10 @@ static void ingest_turned(void *state)
 {
     struct ingest *ingest = state;
     lead_turned(ingest);
-    if (!loop_trouble(ingest->loop)) /* then nothing waits for a commit */
-        notes_committed(ingest);
+    if (loop_trouble(ingest->loop))
+        return; /* what was posted waits for a commit */
+    notes_committed(ingest);
+    ingest->read = 0;
 }
 
 const struct room ingest_room = {

@@ -8,7 +8,7 @@
  * If workers cannot reach the daemon, for example because a site closes TCP between its nodes, a
  * run is silent. The daemon then reads the journals of the run every ten seconds, and writes what
  * it tells the lead to a file in the run's folder, control/command.json. While workers speak for
- * the run, the daemon uses neither. */
+ * the run, the daemon does neither. */
 #ifndef PHASED_DAEMON_INGEST_INGEST_H
 #define PHASED_DAEMON_INGEST_INGEST_H
 

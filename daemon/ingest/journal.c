@@ -1,12 +1,10 @@
-/* Takes journals. The entries that are taken go into one item, which the turn writes. The events
- * for the core follow in the same turn, so both are committed together. */
+/* Takes journals. The entries and the events that follow from them are committed in one turn. */
 #include "daemon/ingest/entry.h"
-#include "daemon/ingest/inside.h"
+#include "daemon/ingest/ingest_private.h"
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/message.h"
@@ -16,15 +14,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     /* How long after a job's end a file server may still hide what the nodes have written. A folder
-     * that is opened after this time shows everything. Less than the core waits for an outcome. */
+     * that is opened after this time shows everything. The core waits longer for an outcome. */
     SHOWN_MS = 4000,
-    UNREAD_MAX_MS = 300 * 1000, /* so long a file that cannot be read is awaited */
+    UNREAD_MAX_MS = 300 * 1000, /* how long to wait for a file that cannot be read */
 };
 
 struct journal_item {
@@ -152,8 +149,9 @@ static void post_end(struct ingest *ingest, struct notes *notes, struct run *run
 
 /* --- Taking ----------------------------------------------------------------------------------- */
 
-/* The run has begun. Its run.json says from what. The daemon wrote run.json when it looked at the
- * files, unless a lead that was alone wrote it, or a lead that found a newer checkpoint. */
+/* The run has begun. Its run.json says from which checkpoint. The daemon wrote run.json when it
+ * looked at the files, unless the lead wrote it: a lead that was alone, or that found a newer
+ * checkpoint. */
 static void post_started(struct ingest *ingest, struct core_event *event)
 {
     struct folder folder;
@@ -224,7 +222,8 @@ static void post_progress(struct ingest *ingest, struct notes *notes, struct run
     int64_t begin_step = -1, last_step = notes->step;
     for (size_t i = item->begin; i < item->end; i++) {
         struct entry entry = entry_read(json_array_get(item->entries, i));
-        int64_t step = entry.type == ENTRY_METRIC && entry.step >= 0 ? entry.step : -1;
+        bool has_step = entry.type == ENTRY_METRIC && !entry.is_stepless && entry.step >= 0;
+        int64_t step = has_step ? entry.step : -1;
         if (begin_step < 0)
             begin_step = step;
         if (step > last_step)
@@ -356,27 +355,35 @@ static void warn_of_file(struct ingest *ingest, const struct notes *notes, struc
 }
 
 /* Takes the entries of the file that were not taken yet. False: a file that nobody writes any more
- * could not be read now. */
+ * could not be read now, or the rest of the file must wait for another turn. */
 static bool read_node(struct ingest *ingest, struct notes *notes, const char *folder,
                       const char *name, enum reading_kind how)
 {
     struct notes_node *node;
     struct reading reading;
+    if (ingest_is_full(ingest))
+        return false;
     if (notes_node(ingest, notes, name, &node, NULL) < 0)
         return true;
     reading_open(&reading, folder, name, node->taken, how == READ_LAST);
-    /* The last reading misses nothing, even if the file was cut and has grown again. */
-    bool is_skipped = how != READ_LAST && reading_skip(&reading, &node->mark);
-    while (reading_next(&reading)) /* entries that are not taken stay missing */
+    /* The last reading begins anew, so it misses nothing even if the file was cut and has grown
+     * again. */
+    bool is_skipped =
+        (how != READ_LAST || node->mark.is_last) && reading_skip(&reading, &node->mark);
+    while (!ingest_is_full(ingest) && reading_next(&reading)) {
+        ingest->read += json_array_size(reading.entries);
+        /* Entries that are not taken stay missing. */
         (void)take_entries(ingest, notes, name, reading.entries, NULL, NULL);
+    }
     reading_set_mark(&reading, node->taken, &node->mark);
-    if (is_skipped && (reading.gap_first || reading.order.stray)) {
+    if (is_skipped && how != READ_LAST && (reading.gap_first || reading.order.stray)) {
         node->mark = (struct reading_mark){0};
         reading_close(&reading);
         return read_node(ingest, notes, folder, name, how);
     }
-    bool is_read = how != READ_LAST || !is_trouble(-reading.file.failed);
-    if (how == READ_AND_WARN || reading.order.stray || !is_read)
+    bool is_cut = ingest_is_full(ingest) && !reading.is_end;
+    bool is_read = !is_cut && (how != READ_LAST || !is_trouble(-reading.file.failed));
+    if (how == READ_AND_WARN || reading.order.stray || (!is_read && !is_cut))
         warn_of_file(ingest, notes, node, &reading);
     reading_close(&reading);
     return is_read;
@@ -444,27 +451,6 @@ static json_t *read_outcome_file(struct ingest *ingest, struct notes *notes, con
     return outcome;
 }
 
-/* Reads the last line that the batch script printed. It says why the script could not even begin.
- */
-static void read_last_words(const char *folder, char *ret_words, size_t size)
-{
-    char tail[REASON_MAX] = "";
-    char *path = text_format("%s/job.log", folder);
-    FILE *file = fopen(path, "re");
-    free(path);
-    ret_words[0] = '\0';
-    if (!file)
-        return;
-    (void)fseek(file, -(long)(sizeof tail - 1),
-                SEEK_END); /* a shorter file is read from its start */
-    size_t count = fread(tail, 1, sizeof tail - 1, file);
-    (void)fclose(file); /* it was only read */
-    while (count > 0 && tail[count - 1] == '\n')
-        tail[--count] = '\0';
-    const char *line = strrchr(tail, '\n');
-    (void)snprintf(ret_words, size, "%s", line ? line + 1 : tail);
-}
-
 /* --- Public ----------------------------------------------------------------------------------- */
 
 /* Finds the run in memory, or in the record if its workflow is over. NULL: there is no such run. */
@@ -529,9 +515,12 @@ static bool is_settled(const struct run *run, const json_t *outcome)
     return is_over(job) || !job->slurm_id || job->restarts > outcome_view(outcome).restarts;
 }
 
-/* Whether to try again, since a file could not be read. The file server may be in trouble. */
+/* Whether to try again: the rest of the files must wait for another turn, or a file could not be
+ * read, perhaps because the file server is in trouble. */
 static bool is_awaited(const struct ingest *ingest, struct notes *notes, bool is_read)
 {
+    if (!is_read && ingest_is_full(ingest))
+        return true;
     uint64_t now_ms = uv_now(loop_config(ingest->loop)->uv);
     if (!is_read && !notes->unread_ms)
         notes->unread_ms = now_ms;
@@ -560,11 +549,17 @@ bool journal_read_outcome(struct ingest *ingest, struct run *run)
 {
     struct core_event silent = {
         .kind = EV_RUN_SILENT, .workflow = run->phase->workflow, .run = run, .step = -1};
+    if (ingest_is_full(ingest))
+        return false;
     struct notes *notes = notes_get(ingest, run->id);
     struct folder folder;
     folder_init(&folder, loop_config(ingest->loop)->home, run);
     bool is_last = is_over(run->seat->allocation);
     bool is_read = read_nodes(ingest, notes, folder.run, is_last ? READ_LAST : READ_QUIETLY);
+    if (!is_read && ingest_is_full(ingest)) { /* the lead's journal comes before the outcome */
+        folder_fini(&folder);
+        return false;
+    }
     json_t *outcome = read_outcome_file(ingest, notes, run, folder.run, &is_read);
     if (!outcome)
         outcome = json_incref(notes->outcome); /* the lead has told it already */
@@ -574,7 +569,7 @@ bool journal_read_outcome(struct ingest *ingest, struct run *run)
         if (run->has_begun && is_last)
             post_left(ingest, notes, run);
         char words[REASON_MAX];
-        read_last_words(folder.own, words, sizeof words);
+        posthumous_words(&folder, words, sizeof words);
         silent.message = words;
         if (is_last && posthumous_is_success(&folder))
             silent.outcome = OUTCOME_SUCCEEDED;

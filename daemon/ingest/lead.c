@@ -1,5 +1,5 @@
 /* What leads are told. A command for a lead follows from the pending effects of its run. */
-#include "daemon/ingest/inside.h"
+#include "daemon/ingest/ingest_private.h"
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
 #include "lib/error.h"
@@ -44,9 +44,10 @@ static struct lead_command find_command(const struct loop *loop, uint64_t run_id
         return (struct lead_command){.number = after < 2 ? 2 : 0, .verb = VERB_END};
     }
     const struct workflow *workflow = run->phase->workflow;
-    for (size_t i = workflow->run_count; after < 2 && i-- > 0;) {
+    /* The runs are in the order of their numbers. */
+    for (size_t i = workflow->run_count; after < 2 && i-- > 0 && workflow->runs[i]->id > run->id;) {
         const struct run *next = workflow->runs[i];
-        if (next->id > run->id && next->seat == run->seat && is_next(loop, next)) {
+        if (next->seat == run->seat && is_next(loop, next)) {
             *ret_next = next;
             return (struct lead_command){.number = 2, .verb = VERB_NEXT};
         }
@@ -121,9 +122,11 @@ int lead_tell_next(void *state, const struct core_effect *effect)
     if (carried != CARRIED_OUT)
         return carried;
     if (is_begun) {
+        /* The lead will send missing entries. */
+        if (!journal_read_outcome(ingest, run) && ingest_is_full(ingest))
+            return CARRIED_LATER_MS + 1;
         log_line("run %llu/%s#%u was begun by its lead already",
                  (unsigned long long)run->phase->workflow->id, run->phase->name, run->attempt);
-        (void)journal_read_outcome(ingest, run); /* the lead will send missing entries */
     }
     return lead_tell(ingest, effect);
 }

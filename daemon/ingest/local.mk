@@ -1,6 +1,6 @@
 # daemon/ingest: what workers tell, and what leads are told.
 daemon_libdaemon_a_SOURCES += \
-	daemon/ingest/ingest.c daemon/ingest/ingest.h daemon/ingest/inside.h \
+	daemon/ingest/ingest.c daemon/ingest/ingest.h daemon/ingest/ingest_private.h \
 	daemon/ingest/entry.c daemon/ingest/entry.h \
 	daemon/ingest/journal.c \
 	daemon/ingest/lead.c \

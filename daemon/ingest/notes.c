@@ -1,5 +1,5 @@
 /* Notes of runs. */
-#include "daemon/ingest/inside.h"
+#include "daemon/ingest/ingest_private.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"

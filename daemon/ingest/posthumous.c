@@ -1,13 +1,16 @@
-/* Reads the journals of a run without an outcome, if nobody will write the outcome any more. The
- * lead does the same if its job is started again (worker/protocol/posthumous.c). */
-#include "daemon/ingest/inside.h"
+/* What a run without an outcome has left, if nobody will write the outcome any more. If its job is
+ * started again, the lead judges the journals in the same way (worker/protocol/posthumous.c). */
+#include "daemon/core/model.h"
+#include "daemon/ingest/ingest_private.h"
 #include "daemon/launch/launch.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/run_file.h"
 #include "lib/text.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static void keep_last(void *context, const struct entry *entry)
@@ -67,4 +70,23 @@ bool posthumous_is_success(const struct folder *folder)
     json_decref(stopping);
     json_decref(started);
     return is_success;
+}
+
+void posthumous_words(const struct folder *folder, char *ret_words, size_t size)
+{
+    char tail[REASON_MAX] = "";
+    char *path = text_format("%s/job.log", folder->own);
+    FILE *file = fopen(path, "re");
+    free(path);
+    ret_words[0] = '\0';
+    if (!file)
+        return;
+    (void)fseek(file, -(long)(sizeof tail - 1),
+                SEEK_END); /* a shorter file is read from its start */
+    size_t count = fread(tail, 1, sizeof tail - 1, file);
+    (void)fclose(file); /* it was only read */
+    while (count > 0 && tail[count - 1] == '\n')
+        tail[--count] = '\0';
+    const char *line = strrchr(tail, '\n');
+    (void)snprintf(ret_words, size, "%s", line ? line + 1 : tail);
 }

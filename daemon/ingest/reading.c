@@ -1,6 +1,6 @@
 /* Reading a journal's file in bounded memory. */
 #include "daemon/ingest/entry.h"
-#include "daemon/ingest/inside.h"
+#include "daemon/ingest/ingest_private.h"
 #include "daemon/loop/loop.h"
 
 #include <stdlib.h>
@@ -39,7 +39,8 @@ void reading_set_mark(const struct reading *reading, uint64_t taken, struct read
     const struct journal_order *order = &reading->order;
     if (!file->failed && !reading->gap_first && !order->stray && order->count == 0 &&
         order->last <= taken)
-        *mark = (struct reading_mark){journal_file_inode(file), file->offset, order->last};
+        *mark = (struct reading_mark){journal_file_inode(file), file->offset, order->last,
+                                      reading->is_last};
 }
 
 static void append(json_t *entries, json_t *take_entry)
@@ -82,7 +83,9 @@ bool reading_next(struct reading *reading)
     uint64_t sequence;
     void *entry;
     reading->entries = json_array();
-    while (!reading->is_end && json_array_size(reading->entries) < ENTRIES_MAX) {
+    /* Behind a gap, entries can be taken only if the missing entries are declared lost. */
+    while (!reading->is_end && (reading->is_last || !reading->gap_first) &&
+           json_array_size(reading->entries) < ENTRIES_MAX) {
         reading->is_end = reading->file.passed >= PASSED_MAX || !journal_file_next(&reading->file);
         if (!reading->is_end)
             reading_line(reading);

@@ -2,7 +2,7 @@
  * loaded only if a check names these phases. */
 #include "daemon/judge/judge.h"
 
-#include "daemon/judge/inside.h"
+#include "daemon/judge/judge_private.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -27,32 +27,6 @@ struct judgement {
     char message[REASON_MAX]; /* for people; empty: there is no gate */
 };
 
-static bool expression_names(const char *text, const char *phase)
-{
-    struct expr_name *names = NULL;
-    int count = text ? expr_list_names(text, &names, NULL) : 0;
-    bool is_named = false;
-    for (int i = 0; i < count; i++)
-        is_named = is_named || text_equal(names[i].phase, phase);
-    if (count >= 0)
-        free(names);
-    return is_named;
-}
-
-static bool gate_names(const json_t *gate, const char *phase)
-{
-    const char *name;
-    json_t *check;
-    json_object_foreach((json_t *)gate, name, check)
-    {
-        const char *condition = json_string_value(json_object_get(check, "condition"));
-        const char *value = json_string_value(json_object_get(check, "value"));
-        if (expression_names(condition, phase) || expression_names(value, phase))
-            return true;
-    }
-    return false;
-}
-
 /* `phase` NULL: the phase itself. */
 static void add_lack(struct judgement *judgement, const struct values *values, const char *phase)
 {
@@ -71,10 +45,22 @@ static void withdraw_verdict(struct verdict *verdict, const char *lack)
     verdict->reason = xstrdup(lack);
 }
 
+static int gather_before(struct judgement *judgement, struct store *store,
+                         const struct phase *before, const json_t *wanted, struct error *err)
+{
+    size_t at = judgement->before_count++;
+    int status = values_load(store, phase_result(before), wanted, &judgement->before[at], err);
+    if (status < 0)
+        return status;
+    judgement->before_names[at] = values_names(&judgement->before[at], before->name);
+    add_lack(judgement, &judgement->before[at], before->name);
+    return 0;
+}
+
 static int gather(struct judgement *judgement, struct store *store, const struct phase *phase,
                   struct error *err)
 {
-    int status = values_load(store, phase, &judgement->own, err);
+    int status = values_load(store, phase, NULL, &judgement->own, err);
     if (status < 0)
         return status;
     const json_t *gate = json_object_get(judgement->own.spec, "gate");
@@ -83,18 +69,14 @@ static int gather(struct judgement *judgement, struct store *store, const struct
     judgement->before = xcalloc(phase->index + 1, sizeof *judgement->before);
     judgement->before_names = xcalloc(phase->index + 1, sizeof *judgement->before_names);
     /* Phases stand in topological order. */
-    for (unsigned i = 0; i < phase->index; i++) {
+    for (unsigned i = 0; status == 0 && i < phase->index; i++) {
         const struct phase *before = &phase->workflow->phases[i];
-        if (!gate_names(gate, before->name))
-            continue;
-        size_t at = judgement->before_count++;
-        status = values_load(store, phase_result(before), &judgement->before[at], err);
-        if (status < 0)
-            return status;
-        judgement->before_names[at] = values_names(&judgement->before[at], before->name);
-        add_lack(judgement, &judgement->before[at], before->name);
+        json_t *wanted = values_gate_names(gate, before->name);
+        if (json_object_size(wanted) > 0)
+            status = gather_before(judgement, store, before, wanted, err);
+        json_decref(wanted);
     }
-    return 0;
+    return status;
 }
 
 static void judge_check(struct judgement *judgement, const char *name, const json_t *json)
@@ -256,7 +238,7 @@ struct judge {
     json_t *answers; /* by run or by matrix: {"until": uv_hrtime(), "answer"}, or NULL */
 };
 
-/* The answer that is still to be given again; NULL: the answer has to be worked out. */
+/* The kept answer, if it may be given again; NULL: the answer has to be worked out. */
 static json_t *answer_kept(const struct judge *judge, const char *key)
 {
     const json_t *kept = json_object_get(judge->answers, key);

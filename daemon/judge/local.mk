@@ -1,6 +1,6 @@
 # daemon/judge: gates, matrices, remedies, reuse.
 daemon_libdaemon_a_SOURCES += \
-	daemon/judge/judge.c daemon/judge/judge.h daemon/judge/inside.h \
+	daemon/judge/judge.c daemon/judge/judge.h daemon/judge/judge_private.h \
 	daemon/judge/values.c \
 	daemon/judge/matrix.c \
 	daemon/judge/remedy.c \

@@ -1,7 +1,7 @@
 /* Judges members: `where` and the value of each member are evaluated on its own metrics. Members
  * are judged one after another, because the metrics of many members would not fit into memory
  * together. */
-#include "daemon/judge/inside.h"
+#include "daemon/judge/judge_private.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -10,7 +10,6 @@
 #include "lib/spec/phase.h"
 #include "lib/text.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +28,8 @@ struct selection {
     size_t count;
     struct phase **chosen;
     struct core_choice choice;
-    bool is_where;   /* only `where` is to blame that no member is left */
-    char *lack;      /* which entries of a member's journals are missing; NULL: none */
+    bool is_where;   /* no member is left, and only because of `where` */
+    char *lack;      /* which entries of a member's journals are missing; NULL: no entries */
     json_t *changes; /* {"ladder": [{"param", "from", "to"}]} */
     bool *follows;   /* by phase: it has not run yet, and takes params over */
     char message[REASON_MAX];
@@ -159,7 +158,11 @@ static int judge_member(struct selection *selection, struct store *store, struct
     const char *where = json_string_value(json_object_get(selection->best, "where"));
     const char *value = json_string_value(json_object_get(selection->best, "value"));
     struct values values = {0};
-    int status = values_load(store, score->member, &values, err);
+    json_t *wanted = json_object();
+    values_add_names(wanted, where, "");
+    values_add_names(wanted, value, "");
+    int status = values_load(store, score->member, wanted, &values, err);
+    json_decref(wanted);
     if (status == 0) {
         const struct expr_scope scope = {.own = values_names(&values, NULL)};
         char *lack = NULL;
@@ -238,13 +241,15 @@ static void conclude_rung(struct selection *selection)
     }
     struct text value = {0};
     phase_value_text(to, &value);
-    (void)snprintf(selection->message, REASON_MAX, "%zu members go on to %.64s=%.64s",
-                   selection->choice.count, param, text_string(&value));
+    (void)snprintf(selection->message, REASON_MAX, "%zu member%s on to %.64s=%.64s",
+                   selection->choice.count, selection->choice.count == 1 ? " goes" : "s go", param,
+                   text_string(&value));
     text_fini(&value);
 }
 
 /* The matrix takes over all params in which the best member differs, also params that remedies have
- * changed. */
+ * changed. It takes over nothing of `by_gpu`: later phases cannot use a param that depends on the
+ * GPU. */
 static int conclude_best(struct selection *selection, struct store *store, struct error *err)
 {
     const struct core_score *score = &selection->scores[0];
@@ -252,7 +257,7 @@ static int conclude_best(struct selection *selection, struct store *store, struc
     const json_t *params = json_object_get(selection->spec, "params");
     json_t *spec = NULL, *changes, *value;
     const struct phase *member = score->member;
-    int status = store_phase_spec(store, member->id, &spec, err);
+    int status = store_phase_spec_plain(store, member->id, &spec, err);
     if (status < 0)
         return status;
     changes = json_array();
@@ -351,7 +356,7 @@ static int conclude(struct selection *selection, struct store *store, struct err
     return 0;
 }
 
-/* -EINVAL: the choice does not go with the rest of the workflow. */
+/* -EINVAL: the choice does not fit the rest of the workflow. */
 static int work_out_revision(struct selection *selection, struct store *store, struct error *err)
 {
     struct workflow *workflow = selection->matrix->workflow;
@@ -420,7 +425,10 @@ static int add_value_so_far(struct store *store, const struct phase *member, con
                             json_t *so_far, struct error *err)
 {
     struct values values = {0};
-    int status = values_load(store, member, &values, err);
+    json_t *wanted = json_object();
+    values_add_names(wanted, expression, "");
+    int status = values_load(store, member, wanted, &values, err);
+    json_decref(wanted);
     if (status == 0) {
         const struct expr_scope scope = {.own = values_names(&values, NULL)};
         double value = NAN;
@@ -444,7 +452,7 @@ int matrix_so_far(struct loop *loop, const struct phase *matrix, json_t **ret_js
     json_t *expression = json_object_get(best, "value");
     for (size_t i = 0; status == 0 && expression && i < matrix->members->count; i++) {
         const struct phase *member = matrix->members->members[i];
-        if (member->run && member->rung == matrix->rung)
+        if ((member->run || member->reused) && member->rung == matrix->rung)
             status = add_value_so_far(store, member, json_string_value(expression), values, err);
     }
     *ret_json = NULL;

@@ -1,19 +1,17 @@
 /* Works out the params that a remedy sets, and writes them into the record. */
-#include "daemon/judge/inside.h"
+#include "daemon/judge/judge_private.h"
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/protocol/told_checkpoint.h"
-#include "lib/spec/phase.h"
 #include "lib/spec/remedies.h"
 #include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What was worked out, until it is recorded. */
 struct remedy_item {
@@ -60,7 +58,7 @@ static int item_write(struct loop_item *base, struct store *store, struct error 
     int status = store_remedy_add(store, &remedy, loop_now_ms(), err);
     for (size_t i = item->phase->index; status == 0 && i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
-        if (phase == item->phase || !phase->run) /* phase_adopt_revision() chooses alike */
+        if (phase == item->phase || !phase->run) /* as in phase_adopt_revision() */
             status = store_phase_revise(store, phase, item->resolved, err);
     }
     return status;

@@ -13,7 +13,6 @@
 #include "lib/spec/phase.h"
 #include "lib/text.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -22,16 +21,26 @@ static const json_t *matrix_of(const json_t *resolved, const struct phase *matri
     return json_object_get(phase_spec_find(resolved, matrix->name), "matrix");
 }
 
+/* Whether it is known which code the member runs. Without a repository: yes. Files that git does
+ * not know are code, too. */
+static bool is_code_known(const json_t *provenance)
+{
+    const char *untracked = json_string_value(json_object_get(provenance, "untracked"));
+    return !json_object_get(provenance, "commit") ||
+           (json_object_get(provenance, "diff") && untracked &&
+            (!*untracked || json_object_get(provenance, "untracked_sum")));
+}
+
 /* Makes the fingerprint of a member. It covers what the spec says of the phase, the rungs, the
- * folder, and the code as far as it is known. It leaves out three things: the name, the place in
- * the matrix, and the type of the GPUs. Results are compared later by the GPUs that they really
- * had. If the code was changed after its commit, and the changes are not known, the member gets no
- * fingerprint: it equals no other member. */
+ * folder, and the code as far as it is known. It leaves out the name, the place in the matrix,
+ * `cut`, and the type of the GPUs if the spec names only one. Results are compared later by the
+ * GPUs that they really had. If the code was changed after its commit, and the changes are not
+ * known, the member gets no fingerprint: it equals no other member. */
 static void mark(json_t *spec, const json_t *rungs, const json_t *submission)
 {
-    static const char *const code[] = {"commit", "diff", "packages"};
+    static const char *const code[] = {"commit", "diff", "untracked_sum", "packages"};
     const json_t *provenance = json_object_get(submission, "provenance");
-    if (json_object_get(provenance, "commit") && !json_object_get(provenance, "diff"))
+    if (!is_code_known(provenance))
         return;
     json_t *member = json_object_get(spec, "member"), *content = json_copy(spec);
     json_t *document = json_object(), *resources = json_copy(json_object_get(spec, "resources"));
@@ -90,8 +99,7 @@ static bool may_get(const json_t *spec, const char *model)
 /* The earlier results of a matrix. Each member may have several. The results are compared with each
  * other, so the GPUs of all results that are used must be of the same model. */
 struct known {
-    struct phase **members;
-    struct store_results *results;
+    struct store_results *results; /* by member */
     size_t count;
 };
 
@@ -171,26 +179,20 @@ static void sift(const json_t *spec, struct store_results *results)
 static int reuse_matrix(struct store *store, const struct home *home, const json_t *resolved,
                         const struct matrix *matrix, int64_t since_ms, struct error *err)
 {
-    struct known known = {
-        .members = xcalloc(matrix->count + 1, sizeof *known.members),
-        .results = xcalloc(matrix->count + 1, sizeof *known.results),
-    };
+    struct known known = {.results = xcalloc(matrix->count + 1, sizeof *known.results)};
     int status = 0;
     for (size_t i = 0; status >= 0 && i < matrix->count; i++) {
-        struct phase *member = matrix->members[i];
-        const json_t *spec = phase_spec_find(resolved, member->name);
+        const json_t *spec = phase_spec_find(resolved, matrix->members[i]->name);
         const json_t *fingerprint = json_object_get(json_object_get(spec, "member"), "fingerprint");
-        struct store_results *results = &known.results[known.count];
-        known.members[known.count++] = member;
+        struct store_results *results = &known.results[known.count++];
         status = store_result_list(store, json_string_value(fingerprint), since_ms, results, err);
         sift(spec, results);
     }
     const char *model = status < 0 ? NULL : known_model(&known);
     for (size_t i = 0; model && i < known.count; i++)
-        take_over(home, &known.results[i], model, known.members[i]);
+        take_over(home, &known.results[i], model, matrix->members[i]);
     for (size_t i = 0; i < known.count; i++)
         store_results_fini(&known.results[i]);
-    free(known.members);
     free(known.results);
     return status < 0 ? status : 0;
 }

@@ -1,6 +1,6 @@
 /* Reading a workflow again. */
 #include "daemon/core/model.h"
-#include "daemon/judge/inside.h"
+#include "daemon/judge/judge_private.h"
 #include "daemon/outlook/outlook.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"

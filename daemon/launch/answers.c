@@ -1,9 +1,8 @@
 /* The cluster's answers, turned into events; and when to poll. */
-#include "daemon/launch/inside.h"
+#include "daemon/launch/launch_private.h"
 #include "daemon/loop/loop.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
-#include "lib/error.h"
 #include "lib/memory.h"
 
 #include <stdio.h>
@@ -65,14 +64,14 @@ static void post_absent(struct loop *loop, const struct map *seen)
  * unknown token belongs to another daemon. */
 static struct allocation *find_job(struct loop *loop, const struct cluster_job *seen)
 {
-    struct allocation *allocation = loop_job_by_token(loop, seen->token);
+    struct allocation *allocation = loop_allocation_by_token(loop, seen->token);
     struct workflow *workflow;
     uint64_t id;
     if (allocation || cluster_job_is_final(seen) || seen->completing ||
         store_find_token(loop_store(loop), seen->token, &id, NULL) < 0 ||
         loop_workflow(loop, id, &workflow, NULL) < 0)
         return allocation;
-    return loop_job_by_token(loop, seen->token);
+    return loop_allocation_by_token(loop, seen->token);
 }
 
 /* --- Polls ------------------------------------------------------------------------------------ */
@@ -128,8 +127,7 @@ static void take_jobs(struct launch *launch, const struct cluster_result *result
         if (event.seen.is_waiting && event.seen.restarts > 0)
             launch->has_put_off = true;
         if (map_find(&launch->begun, allocation->id))
-            continue; /* Slurm answered before it was asked to begin the job: this tells nothing new
-                       */
+            continue; /* Slurm answered before it was asked to begin the job: no news */
         if (core_job_is_news(&event))
             loop_post(loop, &event);
     }

@@ -1,6 +1,6 @@
 /* Preparing the folders that a job and a run begin with. */
 #include "daemon/core/model.h"
-#include "daemon/launch/inside.h"
+#include "daemon/launch/launch_private.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/file.h"
@@ -98,7 +98,7 @@ static void add(json_t *object, const char *name, json_t *value)
         abort(); /* no memory: all texts here are UTF-8 */
 }
 
-/* Returns for each phase whether it comes before this one. A phase stands after the phases that it
+/* Returns for each phase whether it comes before `phase`. A phase stands after the phases that it
  * waits for. The caller frees the result. */
 static bool *list_before(const struct phase *phase)
 {
@@ -133,6 +133,17 @@ static json_t *inputs_json(const struct folder *folder, const struct phase *phas
     return inputs;
 }
 
+/* The phase as the run needs it. GPUs that a sandbox pretends have no driver, so nothing can be
+ * found out about them, unless the workflow was submitted with the library of another driver. */
+static json_t *spec_json(const struct store_launch *launch)
+{
+    if (!home_slurm_pretends() || json_object_get(launch->environment, "PHASED_NVML"))
+        return json_incref((json_t *)launch->spec);
+    json_t *spec = json_copy((json_t *)launch->spec);
+    (void)json_object_set_new(spec, "preflight", json_string("off"));
+    return spec;
+}
+
 static char *run_json(const struct folder *folder, const struct home *home, const struct run *run,
                       const struct store_launch *launch, const json_t *failures,
                       const struct resume *resume, json_t *from)
@@ -140,7 +151,7 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
     const struct phase *phase = run->phase;
     unsigned parts = phase_parts(phase);
     char *secrets = launch_secrets_path(home, phase->workflow->id);
-    json_t *inputs = inputs_json(folder, phase);
+    json_t *inputs = inputs_json(folder, phase), *spec = spec_json(launch);
     const struct run_file file = {
         .run = (int64_t)run->id,
         .workflow = (int64_t)phase->workflow->id,
@@ -155,7 +166,7 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
         .workdir = launch->workdir,
         .environment = launch->environment,
         .secrets = launch_needs_secrets(launch) ? secrets : NULL,
-        .spec = launch->spec,
+        .spec = spec,
         .inputs = inputs,
         .resume = from,
         .known_step = resume->is_open ? resume->known_step : RUN_FILE_NO_CHOICE,
@@ -170,6 +181,7 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
     char *text = json_text(json, JSON_COMPACT);
     json_decref(json);
     json_decref(inputs);
+    json_decref(spec);
     free(secrets);
     return text;
 }
@@ -337,19 +349,22 @@ int folder_make_job(const struct folder *folder, const char *script, struct erro
     return status;
 }
 
-static bool has_work(const struct seat *seat)
+/* Whether the host of the allocation must have a lead for the seat. The host starts the lead of its
+ * own seat itself. This lead may have left before the seat got another run. */
+static bool needs_lead(const struct seat *seat)
 {
-    return seat_run(seat)->state != RUN_ENDED;
+    const struct run *run = seat_run(seat);
+    return run->state != RUN_ENDED && (seat_is_joined(seat) || (run->in_place && !run->has_begun));
 }
 
-/* guests.json: the folders of the seats that have joined the allocation, oldest first. */
+/* guests.json: the folders of the seats in the allocation that need a lead, oldest first. */
 static json_t *guests_json(const struct folder *folder, const struct workflow *workflow,
                            const struct allocation *allocation)
 {
     json_t *guests = json_array();
     for (size_t i = 0; i < workflow->seat_count; i++) {
         const struct seat *seat = workflow->seats[i];
-        if (seat->allocation != allocation || !seat_is_joined(seat) || !has_work(seat))
+        if (seat->allocation != allocation || !needs_lead(seat))
             continue;
         if (json_array_append_new(guests,
                                   json_sprintf("%s/phased-%s", folder->workflow, seat->token)) < 0)

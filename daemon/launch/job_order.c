@@ -77,7 +77,7 @@ static void options_fill(struct job_order *order, const json_t *spec, const char
     json_decref(options);
 }
 
-/* What the phases need that share the allocation: the longest time to stop, and whether all of them
+/* What the phases that share the allocation need: the longest time to stop, and whether all of them
  * can go on in another job. */
 static struct phase shared_needs(const struct phase *phase)
 {

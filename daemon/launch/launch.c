@@ -2,7 +2,7 @@
 #include "daemon/launch/launch.h"
 
 #include "daemon/admission/admission.h"
-#include "daemon/launch/inside.h"
+#include "daemon/launch/launch_private.h"
 #include "daemon/loop/loop.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
@@ -54,13 +54,12 @@ static int wait_for_admission(struct loop *loop, const struct core_effect *effec
     struct core_event event = {.kind = EV_LIMITED,
                                .workflow = effect->workflow,
                                .allocation = effect->allocation,
-                               .retry_ms = loop_now_ms() + in_ms,
+                               .retry_ms = loop_carry_ms(loop) + in_ms,
                                .message = reason};
     loop_post(loop, &event);
     return CARRIED_OUT;
 }
 
-/* Gives the order to the cluster. */
 static int order(struct launch *launch, const struct core_effect *effect,
                  const struct folder *folder, const struct store_launch *stored, struct error *err)
 {

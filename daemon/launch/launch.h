@@ -22,9 +22,9 @@ struct store_launch;
 
 extern const struct room launch_room, secrets_room;
 
-/* Prepares the folder of a run that goes on in the seat of the run before it. Returns what carry()
- * of a room returns. CARRIED_OUT: the folder is complete, and `ret_is_begun` says whether the lead
- * has begun the run already by itself. */
+/* Prepares the folder of a run that goes on in the seat of the run before it, or that joins an
+ * allocation. Returns what carry() of a room returns. CARRIED_OUT: the folder is complete, and
+ * `ret_is_begun` says whether the lead has begun the run already by itself. */
 int launch_next(struct loop *loop, const struct run *run, bool *ret_is_begun);
 
 /* When Slurm expects to start a waiting job, in seconds since 1970; 0: Slurm has not said. */
@@ -53,8 +53,8 @@ int launch_secrets_check(struct loop *loop, const struct phase *phase, struct er
  *
  * The daemon can make all these files again from the record, so it syncs none of them to disk.
  * After a power failure a job may find an empty file and fail. Its run is then repeated. A run's
- * folder appears whole, by rename, because a lead that goes on alone may make the same folder. The
- * lead has made it when the lead has written run.json. Files that somebody may be reading are
+ * folder appears whole, by rename, because a lead that goes on alone may make the same folder. A
+ * lead has made the folder once it has written run.json. Files that somebody may be reading are
  * replaced by rename. Workers make the folders that runs write to (journal/, log/, out/). */
 struct folder {
     char *workflow, *job, *phase, *out, *run;
@@ -68,8 +68,8 @@ void folder_fini(struct folder *folder);
  * its run.json cannot be read, which is an error. */
 int folder_resume(const struct folder *folder, json_t **ret_resume);
 /* Puts a tombstone into the run's folder, and syncs the tombstone. From then on no lead begins the
- * run. Makes the folder of a run that never began. Does nothing if the folder of another run is
- * gone, or if the folder belongs to another job. */
+ * run. If the run never began, makes the folder first. Does nothing if the run has begun and its
+ * folder is gone, or if the folder belongs to another job. */
 int folder_seal(const struct folder *folder, const struct run *run, struct error *err);
 
 /* --- resume.c --------------------------------------------------------------------------------- */
@@ -106,8 +106,9 @@ int resume_find(struct store *store, const struct phase *phase, const char *from
 /* Looks for checkpoints of a run that nobody has told, because its agents were killed before they
  * saw the files, or because their last words were lost. Posts what it finds as the run's journals
  * would have told it. `more` are entries of the journals that may not be in the record yet. Three
- * kinds of checkpoints are left out: those that an agent which ended by itself did not believe,
- * those beyond the limit, and those that the core knows as suspect. False: nothing was found. */
+ * kinds of checkpoints are left out: those that an agent did not take for whole before it ended by
+ * itself, those beyond the limit, and those that the core knows as suspect. False: nothing was
+ * found. */
 bool search_left(struct loop *loop, struct run *run, const json_t *more,
                  const struct saved_limit *limit);
 /* Does search_left() for the run before this run. This run is about to be prepared, or has begun
@@ -117,8 +118,8 @@ bool search_again(struct loop *loop, const struct run *run);
 
 /* --- job_order.c ------------------------------------------------------------------------------ */
 
-/* What the cluster is asked to submit. It is made of the run and of what the record says about the
- * run. */
+/* What the cluster is asked to submit. It is made from the run and from what the record says about
+ * the run. */
 struct job_order {
     struct cluster_description description; /* points into the rest */
     const char **environment, **limits;

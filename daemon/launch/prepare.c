@@ -1,6 +1,6 @@
 /* Makes what a run finds when it begins: its secret, the catalogue of failures, its folder. */
 #include "daemon/admission/admission.h"
-#include "daemon/launch/inside.h"
+#include "daemon/launch/launch_private.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -67,8 +67,8 @@ static const json_t *failures_get(struct launch *launch, const struct run *run)
 
 /* --- The run's folder ------------------------------------------------------------------------- */
 
-/* Holds the phase if values of its secrets were removed, because its programs would fail. A person
- * may have let a phase run again that needs no secrets, and this phase follows that phase. */
+/* Holds the phase if values of its secrets were removed, because its programs would fail. This may
+ * come late: the phase may follow a phase without secrets that a person has let run again. */
 static int hold_without_secrets(struct loop *loop, const struct run *run,
                                 const struct store_launch *stored, struct error *err)
 {
@@ -130,7 +130,7 @@ int launch_next(struct loop *loop, const struct run *run, bool *ret_is_begun)
     int status = prepare(launch, run, &folder, &stored, ret_is_begun, &err);
     if (status == 0) {
         store_launch_fini(&stored);
-        if (seat_is_joined(run->seat))
+        if (phase_shares(run->phase))
             status = folder_join_job(&folder, run, &err);
     }
     folder_fini(&folder);

@@ -1,6 +1,6 @@
 /* Choosing checkpoints. */
 #include "daemon/core/model.h"
-#include "daemon/launch/inside.h"
+#include "daemon/launch/launch_private.h"
 #include "daemon/store/store.h"
 #include "lib/checkpoint.h"
 #include "lib/error.h"
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SEARCH_STEPS_MAX = 8 }; /* the most steps that a message names */
 
@@ -384,6 +385,21 @@ int resume_previous(struct store *store, const struct phase *phase, json_t **ret
     return status;
 }
 
+/* `steps` are those of the newest of `count` whole checkpoints. */
+static int resume_missing(const struct phase *phase, const char *from, unsigned count,
+                          const char *steps, struct error *err)
+{
+    unsigned long long workflow = phase->workflow->id;
+    bool is_step = from[strspn(from, "0123456789")] == '\0';
+    if (count == 0)
+        return error_set(err, -ENOENT, "%llu/%s has no whole checkpoint: retry --from start",
+                         workflow, phase->name);
+    return error_set(err, -ENOENT,
+                     "%llu/%s has no whole checkpoint %s%.200s; the others are %s, %sand start",
+                     workflow, phase->name, is_step ? "of step " : "", from, steps,
+                     count > SEARCH_STEPS_MAX ? "older ones " : "");
+}
+
 /* A person may choose any checkpoint, also one that was left behind. */
 int resume_find(struct store *store, const struct phase *phase, const char *from,
                 json_t **ret_found, struct error *err)
@@ -412,12 +428,7 @@ int resume_find(struct store *store, const struct phase *phase, const char *from
     if (found)
         *ret_found = found;
     else if (status == 0)
-        status =
-            error_set(err, -ENOENT, "phase %s has no whole checkpoint %s; it has %s%s", phase->name,
-                      from, count ? text_string(&steps) : "none: retry --from start",
-                      count > SEARCH_STEPS_MAX ? " and older ones"
-                      : count                  ? " (steps), and start"
-                                               : "");
+        status = resume_missing(phase, from, count, text_string(&steps), err);
     rows_fini(&rows);
     text_fini(&steps);
     return status;

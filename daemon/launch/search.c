@@ -1,7 +1,7 @@
 /* Looks for untold checkpoints. A checkpoint that is found is recorded with its size. It is looked
  * at once more when the next run begins from it. If the size is the same, nobody has written in
  * between. */
-#include "daemon/launch/inside.h"
+#include "daemon/launch/launch_private.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"

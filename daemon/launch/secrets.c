@@ -115,7 +115,7 @@ int launch_secrets_check(struct loop *loop, const struct phase *phase, struct er
 /* --- The room --------------------------------------------------------------------------------- */
 
 /* Whether the file in the folder is of no use any more: no phase of its workflow will run again. A
- * workflow that has failed or was cancelled takes a retry, until it has rested. A file whose name
+ * workflow that has failed or was cancelled takes a retry for SECRETS_REST_DAYS. A file whose name
  * is not a number was left by a daemon that was killed while it wrote. */
 static bool is_over(struct loop *loop, const char *name)
 {

@@ -1,10 +1,16 @@
-/* The record belongs to one cluster: the cluster that has its jobs. A daemon that is started with
- * the SLURM_CONF of another cluster would take these jobs for lost. */
-#include "daemon/loop/inside.h"
+/* The record belongs to one cluster and to one daemon. It belongs to the cluster that has its jobs:
+ * a daemon that is started with the SLURM_CONF of another cluster would take these jobs for lost.
+ * It belongs to the daemon that opened it last. */
+#include "daemon/loop/loop_private.h"
 
+#include "daemon/store/store.h"
+#include "lib/error.h"
 #include "lib/text.h"
 
+#include <errno.h>
 #include <stdio.h>
+
+/* --- The cluster ------------------------------------------------------------------------------ */
 
 /* Whether a run of the workflow may need a job. A workflow that is being cancelled needs no job, so
  * that a person can give up the jobs of a cluster that is gone. */
@@ -73,4 +79,24 @@ void binding_check(struct loop *loop, struct cluster_result *result)
                    "the jobs of this home are in cluster %.40s, and this Slurm is cluster %.40s: "
                    "stop the daemon, set SLURM_CONF and start it, or cancel the workflows",
                    loop->binding, loop->other);
+}
+
+/* --- The daemon ------------------------------------------------------------------------------- */
+
+void loop_fence(struct loop *loop, const struct error *failure)
+{
+    if (loop->is_fenced)
+        return;
+    log_line("%s; this daemon stops", failure->message);
+    loop->is_fenced = true;
+    (void)uv_timer_stop(&loop->alarm);
+    loop->config.fenced(loop->config.context);
+}
+
+bool loop_is_owner(struct loop *loop)
+{
+    struct error err;
+    if (store_check_lease(loop->config.store, &err) == -ESTALE)
+        loop_fence(loop, &err);
+    return !loop->is_fenced;
 }

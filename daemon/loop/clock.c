@@ -61,6 +61,12 @@ int64_t clock_of(int64_t time_ms)
     return time_ms == INT64_MAX ? time_ms : time_ms - ahead_ms;
 }
 
+int64_t clock_day_of(int64_t at_ms)
+{
+    (void)loop_now_ms(); /* sets ahead_ms */
+    return at_ms + ahead_ms;
+}
+
 static int64_t clock_set_by_ms(void)
 {
     (void)loop_now_ms(); /* sets ahead_ms */

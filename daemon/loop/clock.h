@@ -16,6 +16,8 @@
 int64_t clock_ms(void);
 /* Converts a time of day into a time of clock_ms(). */
 int64_t clock_of(int64_t time_ms);
+/* Converts a time of clock_ms() into a time of day. */
+int64_t clock_day_of(int64_t at_ms);
 /* Whether the machine's clock was set, and clock_look() has not taken that over yet. */
 bool clock_was_set(void);
 /* Takes over how far the machine's clock was set, and returns that; 0: the clock was not set. */

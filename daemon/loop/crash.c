@@ -1,4 +1,4 @@
-/* The one place with a global: a fault belongs to the process, like its environment. */
+/* The fault is a global, because it belongs to the process, like the environment. */
 #include "daemon/loop/crash.h"
 
 #include "daemon/core/core.h"

@@ -1,13 +1,10 @@
 /* Carries out the effects that were committed. An effect that cannot be carried out now waits and
  * is tried again. An event tells the core what was done. */
-#include "daemon/loop/inside.h"
+#include "daemon/loop/loop_private.h"
 
 #include "daemon/loop/clock.h"
 #include "daemon/loop/crash.h"
-#include "lib/error.h"
-#include "lib/text.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,8 +29,9 @@ static void move_up_superseded(struct loop *loop, const struct allocation *alloc
         outbox_move_up(&loop->outbox, pending);
 }
 
-/* If a person wants the run to stop, its waiting submission is due at once, and is then given up.
- * Otherwise the submission might wait for minutes. */
+/* If a person wants the run to stop, its waiting submission is due at once. It is then given up,
+ * after a restart only once Slurm has said that it does not have the job. Otherwise the submission
+ * might wait for minutes. */
 static void move_up_ended(struct loop *loop, const struct run *run)
 {
     const struct workflow *workflow = run->phase->workflow;
@@ -46,7 +44,6 @@ static void move_up_ended(struct loop *loop, const struct run *run)
     }
 }
 
-/* Puts the effect into the outbox. Times in the outbox are monotonic. */
 void effects_keep(struct loop *loop, const struct core_effect *effect)
 {
     struct core_effect own = *effect;
@@ -71,7 +68,7 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
         loop->has_history = true;
         break;
     case FX_SAVE_JOB:
-        index_job(loop, effect->allocation);
+        index_allocation(loop, effect->allocation);
         break;
     case FX_SAVE_RUN:
         map_put(&loop->runs, effect->run->id, effect->run);
@@ -86,8 +83,24 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
 
 /* --- Carrying out ----------------------------------------------------------------------------- */
 
+/* The submission may have been carried out before the restart. So Slurm is asked first. */
+static void doubt(struct loop *loop, struct pending *pending)
+{
+    const struct core_event event = {.kind = EV_UNSURE,
+                                     .workflow = pending->effect.workflow,
+                                     .allocation = pending->effect.allocation,
+                                     .message = "the daemon was restarted"};
+    struct post *post = post_new(NULL, &event);
+    outbox_begin(&loop->outbox, pending, PENDING_STANDING);
+    STAILQ_INSERT_TAIL(&loop->queue, post, link);
+}
+
 static void carry(struct loop *loop, struct pending *pending, int64_t now_ms)
 {
+    if (pending->is_doubtful) {
+        doubt(loop, pending);
+        return;
+    }
     const char *name = core_effect_rows[pending->effect.kind].name;
     crash_point(name, CRASH_BEFORE);
     int carried = rooms_carry(loop, &pending->effect);
@@ -101,7 +114,7 @@ static void carry(struct loop *loop, struct pending *pending, int64_t now_ms)
 void effects_run(struct loop *loop)
 {
     struct pending *pending;
-    int64_t now_ms = clock_ms();
+    int64_t now_ms = loop->carry_ms = clock_ms();
     bool has_any = outbox_due(&loop->outbox, OUTBOX_OWN, now_ms) ||
                    outbox_due(&loop->outbox, OUTBOX_CLUSTER, now_ms);
     if (has_any && !loop_is_owner(loop))
@@ -117,15 +130,15 @@ void effects_run(struct loop *loop)
 
 void loop_note_answer(struct loop *loop, const struct cluster_result *result)
 {
-    struct loop_cluster_status *status = &loop->cluster_status;
+    struct loop_cluster_state *state = &loop->cluster_state;
     bool is_answering = result->outcome != CLUSTER_UNREACHABLE;
     if (result->cluster[0])
-        (void)snprintf(status->name, sizeof status->name, "%s", result->cluster);
-    if (is_answering != status->is_answering)
+        (void)snprintf(state->name, sizeof state->name, "%s", result->cluster);
+    if (is_answering != state->is_answering)
         log_line("Slurm %s%s%s", is_answering ? "answers" : "does not answer",
                  is_answering ? "" : ": ", is_answering ? "" : result->message);
-    status->is_answering = is_answering;
-    (void)snprintf(status->message, sizeof status->message, "%s",
+    state->is_answering = is_answering;
+    (void)snprintf(state->message, sizeof state->message, "%s",
                    is_answering ? "" : result->message);
 }
 
@@ -164,6 +177,11 @@ void effects_answer(struct loop *loop)
 }
 
 /* --- For rooms -------------------------------------------------------------------------------- */
+
+int64_t loop_carry_ms(const struct loop *loop)
+{
+    return clock_day_of(loop->carry_ms);
+}
 
 enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kind, uint64_t id)
 {

@@ -1,5 +1,5 @@
 /* Which workflows are in memory, and their objects by id and token. */
-#include "daemon/loop/inside.h"
+#include "daemon/loop/loop_private.h"
 
 #include "daemon/store/store.h"
 #include "lib/memory.h"
@@ -16,21 +16,21 @@ static uint64_t token_key(const char *token)
     return strtoull(head, NULL, 16) + 1; /* 60 bits; + 1: a key is not 0 */
 }
 
-void index_job(struct loop *loop, struct allocation *allocation)
+void index_allocation(struct loop *loop, struct allocation *allocation)
 {
-    map_put(&loop->jobs, token_key(allocation->token), allocation);
+    map_put(&loop->allocations, token_key(allocation->token), allocation);
 }
 
-struct allocation *loop_job_by_token(const struct loop *loop, const char *token)
+struct allocation *loop_allocation_by_token(const struct loop *loop, const char *token)
 {
-    struct allocation *allocation = map_find(&loop->jobs, token_key(token));
+    struct allocation *allocation = map_find(&loop->allocations, token_key(token));
     return allocation && text_equal(allocation->token, token) ? allocation : NULL;
 }
 
 void index_workflow(struct loop *loop, struct workflow *workflow)
 {
     for (size_t i = 0; i < workflow->allocation_count; i++)
-        index_job(loop, workflow->allocations[i]);
+        index_allocation(loop, workflow->allocations[i]);
     for (size_t i = 0; i < workflow->run_count; i++)
         map_put(&loop->runs, workflow->runs[i]->id, workflow->runs[i]);
 }
@@ -38,7 +38,7 @@ void index_workflow(struct loop *loop, struct workflow *workflow)
 void index_drop(struct loop *loop, struct workflow *workflow)
 {
     for (size_t i = 0; i < workflow->allocation_count; i++)
-        (void)map_remove(&loop->jobs, token_key(workflow->allocations[i]->token));
+        (void)map_remove(&loop->allocations, token_key(workflow->allocations[i]->token));
     for (size_t i = 0; i < workflow->run_count; i++)
         (void)map_remove(&loop->runs, workflow->runs[i]->id);
     core_drop(loop->core, workflow);

@@ -6,11 +6,10 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/crash.c daemon/loop/crash.h \
 	daemon/loop/effects.c \
 	daemon/loop/index.c \
-	daemon/loop/inside.h \
+	daemon/loop/loop_private.h \
 	daemon/loop/log.c \
 	daemon/loop/loop.c daemon/loop/loop.h \
 	daemon/loop/outbox.c daemon/loop/outbox.h \
-	daemon/loop/owner.c \
 	daemon/loop/posts.c daemon/loop/posts.h \
 	daemon/loop/rooms.c \
 	daemon/loop/turn.c

@@ -4,7 +4,6 @@
 #include "lib/text.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 

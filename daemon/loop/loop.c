@@ -1,5 +1,5 @@
 /* A loop: its life, its timer, and what rooms ask. */
-#include "daemon/loop/inside.h"
+#include "daemon/loop/loop_private.h"
 
 #include "daemon/loop/clock.h"
 #include "daemon/loop/crash.h"
@@ -34,8 +34,8 @@ static void on_alarm(uv_timer_t *timer)
     loop_post(loop, &event);
 }
 
-/* When to look at the core's deadlines. The look costs a look at all runs, and deadlines are
- * seconds away. So the look comes at most every TIME_STEP_MS. */
+/* When to ask the core for its deadline. The core then looks at all runs, and deadlines are seconds
+ * away. So the loop asks at most every TIME_STEP_MS. */
 static int64_t core_due(struct loop *loop, int64_t now_ms)
 {
     int64_t next_look_ms = loop->looked_ms + TIME_STEP_MS;
@@ -55,7 +55,6 @@ static void set_alarm(struct loop *loop)
         due_ms = earlier(due_ms, loop->retry_ms);
     } else {
         due_ms = earlier(due_ms, core_due(loop, now_ms));
-        /* Effects that are due already wait for room. A result will make room. */
         due_ms = earlier(due_ms, outbox_deadline(&loop->outbox, now_ms));
     }
     uint64_t delay_ms = due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0;
@@ -102,22 +101,12 @@ static void make_token(void *context, char ret_token[TOKEN_LENGTH + 1])
 static int take_outbox(void *context, const struct core_effect *effect)
 {
     struct loop *loop = context;
-    if (effect->kind != FX_SUBMIT) {
-        int64_t latest_ms = loop_now_ms() + DUE_LAST_MS;
-        struct core_effect due = *effect; /* the time may be from a clock that was set back since */
-        due.due_ms = due.due_ms < latest_ms ? due.due_ms : latest_ms;
-        effects_keep(loop, &due);
-        return 0;
-    }
-    /* The submission may have been carried out. */
-    struct core_event event = {.kind = EV_UNSURE,
-                               .workflow = effect->workflow,
-                               .allocation = effect->allocation,
-                               .message = "the daemon was restarted"};
-    effects_keep(loop, effect);
-    outbox_begin(&loop->outbox, outbox_find(&loop->outbox, FX_SUBMIT, effect->allocation->id),
-                 PENDING_STANDING);
-    loop_post(loop, &event);
+    int64_t longest_ms = effect->kind == FX_LOOKUP ? LOOKUP_LAST_MS : PAUSE_LAST_MS;
+    struct core_effect due = *effect; /* the time may be from a clock that was set back since */
+    due.due_ms = earlier(due.due_ms, loop_now_ms() + longest_ms);
+    effects_keep(loop, &due);
+    if (effect->kind == FX_SUBMIT)
+        outbox_find(&loop->outbox, FX_SUBMIT, effect->allocation->id)->is_doubtful = true;
     return 0;
 }
 
@@ -165,7 +154,7 @@ static void loop_free(struct loop *loop)
     core_effects_fini(&loop->effects);
     outbox_fini(&loop->outbox);
     map_fini(&loop->runs);
-    map_fini(&loop->jobs);
+    map_fini(&loop->allocations);
     free(loop->finals);
     core_free(loop->core);
     free(loop);
@@ -328,7 +317,12 @@ const char *loop_trouble(const struct loop *loop)
     return loop->trouble[0] ? loop->trouble : NULL;
 }
 
-const struct loop_cluster_status *loop_cluster_status(const struct loop *loop)
+int64_t loop_trouble_since_ms(const struct loop *loop)
 {
-    return &loop->cluster_status;
+    return loop->trouble_since_ms;
+}
+
+const struct loop_cluster_state *loop_cluster_state(const struct loop *loop)
+{
+    return &loop->cluster_state;
 }

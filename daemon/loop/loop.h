@@ -85,7 +85,7 @@ struct loop_item {
     void (*free)(void *item);
     /* A new workflow that is taken back when the commit fails. */
     struct workflow *added;
-    bool adds_history; /* has lines of history besides those of effects */
+    bool adds_history; /* writes lines of history, besides the lines of effects */
 };
 
 /* Both functions copy the texts of `event` and set its time. An item and its event are in the same
@@ -105,8 +105,8 @@ enum {
 /* A room knows one feature. The loop knows nothing of the feature, and calls the room by this
  * table. Members may be NULL. */
 struct room {
-    /* The size of the room's state, which is passed to the functions. A new state is zeroed, but
-     * for its first member, a `struct loop *`. 0: the loop itself is passed. */
+    /* The size of the room's state, which is passed to the functions. A new state is all zeros,
+     * except its first member, a `struct loop *`. 0: the loop itself is passed. */
     size_t state_size;
     /* Writes what an effect needs besides its own row, in the transaction of the effect. */
     int (*write)(void *state, const struct core_effect *effect, struct error *err);
@@ -154,6 +154,11 @@ enum effect_state {
 /* `id` is the id of the object that the effect is about: core_effect_target(). */
 enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kind, uint64_t id);
 
+/* The time of day for an effect that is being carried out. Effects that are carried out together
+ * have the same time, and a time for the next try is counted from it. So effects that are to be due
+ * together have exactly the same due time. */
+int64_t loop_carry_ms(const struct loop *loop);
+
 /* --- Being told ------------------------------------------------------------------------------- */
 
 /* Sets the one function that is called when lines were added to the history. `history` NULL: no
@@ -163,7 +168,7 @@ void loop_listen(struct loop *loop, void (*history)(void *context), void *contex
 /* --- Saying ----------------------------------------------------------------------------------- */
 
 /* Writes a line of the log to standard error, with the time before the line. Only the loop, its
- * rooms and main log. Code below them returns its errors. */
+ * rooms and main call this. Code below them returns its errors. */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Writes a line of the log, and a warning into the run's history with the next transaction. */
 void loop_warn(struct loop *loop, const struct run *run, const char *format, ...)
@@ -178,21 +183,23 @@ struct core *loop_core(const struct loop *loop);
 struct store *loop_store(const struct loop *loop);
 /* Why nothing can be recorded at present; NULL: all is well. */
 const char *loop_trouble(const struct loop *loop);
+/* The time since which nothing can be recorded; only while loop_trouble() is set. */
+int64_t loop_trouble_since_ms(const struct loop *loop);
 
 /* Finds the workflow in memory, or loads it from the record into memory. The workflow stays in
  * memory at least until the next post is drained. -ENOENT. */
 int loop_workflow(struct loop *loop, uint64_t id, struct workflow **ret_workflow,
                   struct error *err);
 struct run *loop_run(const struct loop *loop, uint64_t id); /* NULL: not in memory */
-/* The job with this token, if it is in memory; NULL: there is no such job. */
-struct allocation *loop_job_by_token(const struct loop *loop, const char *token);
+/* The allocation with this token, if it is in memory; NULL: there is no such allocation. */
+struct allocation *loop_allocation_by_token(const struct loop *loop, const char *token);
 
-struct loop_cluster_status {
+struct loop_cluster_state {
     char name[CLUSTER_NAME_SIZE]; /* empty until Slurm has answered */
     bool is_answering;
     char message[256];
 };
-const struct loop_cluster_status *loop_cluster_status(const struct loop *loop);
+const struct loop_cluster_state *loop_cluster_state(const struct loop *loop);
 /* Whether the cluster of the record has answered. Otherwise nothing may be asked of the cluster. */
 bool loop_is_bound(const struct loop *loop);
 /* Notes whether Slurm answers, and logs a change. For a caller that has stopped waiting for its

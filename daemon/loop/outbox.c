@@ -1,5 +1,6 @@
-/* The effects that wait stand in two lists, sorted by due time. Most waits are about equally long,
- * so the place of a new effect is near the end. */
+/* The effects that wait stand in two lists, sorted by due time. Submissions that are due at the
+ * same moment stand behind other effects, in the order of their jobs, the oldest first. Most waits
+ * are about equally long, so the place of a new effect is near the end. */
 #include "daemon/loop/outbox.h"
 
 #include "lib/memory.h"
@@ -18,6 +19,16 @@ static enum outbox_line line_of(const struct pending *pending)
     return core_effect_rows[pending->effect.kind].needs_cluster ? OUTBOX_CLUSTER : OUTBOX_OWN;
 }
 
+static bool comes_after(const struct pending *one, const struct pending *other)
+{
+    bool is_submit = one->effect.kind == FX_SUBMIT;
+    if (one->due_ms != other->due_ms)
+        return one->due_ms > other->due_ms;
+    if (is_submit != (other->effect.kind == FX_SUBMIT))
+        return is_submit;
+    return is_submit && pending_id(one) > pending_id(other);
+}
+
 static void wait_in_line(struct outbox *outbox, struct pending *pending, int64_t due_ms)
 {
     pending->state = PENDING_WAITING;
@@ -25,7 +36,7 @@ static void wait_in_line(struct outbox *outbox, struct pending *pending, int64_t
     struct pending **first = &outbox->first[line_of(pending)],
                    **last = &outbox->last[line_of(pending)];
     struct pending *before = *last;
-    while (before && before->due_ms > due_ms)
+    while (before && comes_after(before, pending))
         before = before->prev;
     pending->prev = before;
     pending->next = before ? before->next : *first;
@@ -134,8 +145,8 @@ int64_t outbox_deadline(const struct outbox *outbox, int64_t now_ms)
     int64_t nearest = INT64_MAX;
     for (int line = 0; line < OUTBOX_LINES; line++) {
         const struct pending *pending = outbox->first[line];
-        while (pending && pending->due_ms <= now_ms)
-            pending = pending->next;
+        while (line == OUTBOX_CLUSTER && pending && pending->due_ms <= now_ms)
+            pending = pending->next; /* a result will make room */
         if (pending && pending->due_ms < nearest)
             nearest = pending->due_ms;
     }

@@ -18,6 +18,7 @@ struct pending {
     enum pending_state state;
     bool is_done;                /* while under way: the core does not need it any more */
     bool again;                  /* while under way: the core wants it once more */
+    bool is_doubtful;            /* a submission that may have been carried out before a restart */
     int64_t due_ms;              /* while waiting; 0: at once */
     struct pending *prev, *next; /* while waiting */
 };
@@ -46,7 +47,8 @@ bool outbox_concerns(const struct outbox *outbox, const struct workflow *workflo
 
 /* The next effect that waits in the line, if it is due at `now_ms`, else NULL. */
 struct pending *outbox_due(const struct outbox *outbox, enum outbox_line line, int64_t now_ms);
-/* When the next effect is due that is not due at `now_ms`; INT64_MAX: no such effect waits. */
+/* When the next effect is due; INT64_MAX: no effect waits. Effects for the cluster that are due at
+ * `now_ms` do not count, because they wait for room. */
 int64_t outbox_deadline(const struct outbox *outbox, int64_t now_ms);
 
 /* Moves on an effect that waits: its request is under way, or it was carried out. */

@@ -1,5 +1,5 @@
 /* The rooms of a loop: their states and their timers. */
-#include "daemon/loop/inside.h"
+#include "daemon/loop/loop_private.h"
 
 #include "daemon/loop/clock.h"
 #include "lib/memory.h"
@@ -47,8 +47,8 @@ static void on_look(uv_timer_t *timer)
     struct loop *loop = place->loop;
     if (!loop->cluster || loop->trouble[0] || !loop_is_owner(loop))
         return;
-    /* The views of the record go by the machine's clock. The times in the record follow that clock
-     * in the next turn. */
+    /* The machine's clock was set. The views of the record go by that clock, but the times in the
+     * record move only in the next turn. */
     if (clock_was_set())
         loop_look(loop, place->room, LOOK_AGAIN_MS);
     else

@@ -1,5 +1,5 @@
-/* The turn: drain what was posted, step, commit once, then answer and carry out. */
-#include "daemon/loop/inside.h"
+/* The turn: drain what was posted, decide, commit once, then answer and carry out. */
+#include "daemon/loop/loop_private.h"
 
 #include "daemon/loop/clock.h"
 #include "daemon/loop/crash.h"
@@ -115,13 +115,15 @@ static void batch_fail(struct loop *loop, const struct error *failure)
         log_line("could not write the record: %s; waiting until it can be written",
                  failure->message);
         loop->retry_delay_ms = COMMIT_RETRY_FIRST_MS;
+        loop->trouble_since_ms = loop_now_ms();
     } else if (loop->retry_delay_ms < COMMIT_RETRY_LAST_MS) {
         loop->retry_delay_ms *= 2;
     }
     loop->retry_ms = clock_ms() + loop->retry_delay_ms;
     (void)error_text(failure, loop->trouble, sizeof loop->trouble);
 
-    may_help |= batch_take_back(loop, failure); /* perhaps only a new workflow's rows failed */
+    /* The rows of a new workflow may be the only ones that cannot be written. */
+    may_help |= batch_take_back(loop, failure);
     if (failure->code == -ESTALE) {
         loop_fence(loop, failure);
     } else if (!may_help) {
@@ -151,8 +153,6 @@ static void batch_finish(struct loop *loop)
             loop->has_history = true;
         if (post->item && post->item->done)
             post->item->done(post->item, NULL);
-        if (post->has_event && post->event.workflow && post->event.workflow->ended_ms)
-            finals_add(loop, post->event.workflow);
         post_free(post);
     }
 }

@@ -16,9 +16,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 enum {
@@ -27,36 +28,64 @@ enum {
     NOTIFY_GIVE_UP_MS = 24 * 3600 * 1000,
 };
 
+#define NOTIFY_LIMIT_S "30"
+
 /* timeout(1) ends a program that hangs, with its whole process group: TERM after 30 s, KILL five
  * seconds later. */
-static const char *const notify_command[] = {"timeout", "-k", "5", "30", "sh", "-c", NULL, NULL};
+static const char *const notify_command[] = {"timeout", "-k", "5",  NOTIFY_LIMIT_S,
+                                             "sh",      "-c", NULL, NULL};
 /* curl reads its whole configuration from its input. An address may hold secrets, and `ps` shows
  * arguments. */
-static const char *const notify_webhook[] = {"timeout", "-k",       "5", "30", "curl",
-                                             "-q",      "--config", "-", NULL};
+static const char *const notify_webhook[] = {"timeout",  "-k", "5", NOTIFY_LIMIT_S, "curl", "-q",
+                                             "--config", "-",  NULL};
 
-enum { ERRORS_SIZE = 4096, ERROR_MAX = 160 };
+enum {
+    ERRORS_SIZE = 4096,
+    ERROR_MAX = 160,
+    EXIT_OF_TIMEOUT = 124,
+    PIPE_READS = 16, /* so many reads of ERRORS_SIZE bytes empty a full pipe */
+};
 
-/* One notice that is being told. */
+/* One notice that is being told. A program in the background may have the pipe longer than the
+ * program that was started. The pipe stays open until the last of them has ended or the daemon
+ * stops, because a program that writes to a pipe without a reader is killed. What such a program
+ * writes is not read: a program that writes without end must not keep the daemon busy. */
 struct notifier {
+    LIST_ENTRY(notifier) link;
     uv_process_t process;
+    uv_poll_t readable;
+    uint64_t started_ns; /* in uv_hrtime() */
+    unsigned handles;    /* `process` and `readable`, until they are closed */
     struct notify *notify;
     json_t *notice;
-    int errors; /* a file in memory with its standard error; negative: no file */
+    int errors;                 /* the end of a pipe with its standard error; negative: closed */
+    char said[ERRORS_SIZE + 1]; /* the last bytes of its standard error */
+    size_t said_size;
 };
 
 struct notify {
     struct loop *loop;
+    LIST_HEAD(, notifier) all;
     struct notifier *notifiers[NOTIFY_AT_ONCE_MAX]; /* the programs that run; NULL: no program */
 };
 
-/* When a notice is due again that was tried `tries` times, including this time. */
-static int64_t notify_retry_at(int64_t now_ms, unsigned tries)
+/* The pause after so many tries. */
+static int64_t notify_pause_ms(unsigned tries)
 {
-    int64_t delay_ms = NOTICE_RETRY_FIRST_MS;
-    for (unsigned i = 1; i < tries && delay_ms < NOTICE_RETRY_LAST_MS; i++)
-        delay_ms *= 2;
-    return now_ms + (delay_ms < NOTICE_RETRY_LAST_MS ? delay_ms : NOTICE_RETRY_LAST_MS);
+    int64_t pause_ms = NOTICE_RETRY_FIRST_MS;
+    for (unsigned i = 1; i < tries && pause_ms < NOTICE_RETRY_LAST_MS; i++)
+        pause_ms *= 2;
+    return pause_ms < NOTICE_RETRY_LAST_MS ? pause_ms : NOTICE_RETRY_LAST_MS;
+}
+
+/* Whether the pauses between so many tries make up a day. The age of the notice does not count,
+ * because the daemon may have been away. */
+static bool notify_gives_up(unsigned tries)
+{
+    int64_t paused_ms = 0;
+    for (unsigned i = 1; i < tries && paused_ms < NOTIFY_GIVE_UP_MS; i++)
+        paused_ms += notify_pause_ms(i);
+    return paused_ms >= NOTIFY_GIVE_UP_MS;
 }
 
 static uint64_t notice_number(const json_t *notice, const char *key)
@@ -106,24 +135,24 @@ static void notify_post(struct loop *loop, const json_t *notice, int64_t due_ms,
     loop_post_item(loop, &item->item, NULL);
 }
 
-/* `said` is the program's last message; NULL: no message. */
-static void notify_record(struct loop *loop, const json_t *notice, int64_t exit_code,
+/* `failure` is what the program did, such as `exited with 1`; NULL: it told people. `said` is why,
+ * for example the program's last message; NULL: not known. */
+static void notify_record(struct loop *loop, const json_t *notice, const char *failure,
                           const char *said)
 {
     unsigned tries = (unsigned)notice_number(notice, "tries") + 1;
-    int64_t now_ms = loop_now_ms();
-    double told_s = json_number_value(json_object_get(notice, "time"));
-    bool gives_up = (double)now_ms - told_s * 1000 > NOTIFY_GIVE_UP_MS;
+    bool gives_up = notify_gives_up(tries);
+    int64_t again_ms = loop_now_ms() + notify_pause_ms(tries);
     char *warning = NULL;
     const char *kind = json_member_text(notice, "kind"), *way = json_member_text(notice, "way");
-    if (exit_code && (tries == 1 || gives_up))
-        warning = text_format("the %s of notify exited with %lld, telling of '%s'%s%s; %s", way,
-                              (long long)exit_code, kind, said ? ": " : "", said ? said : "",
+    if (failure && (tries == 1 || gives_up))
+        warning = text_format("the %s of notify %s for the notice '%s'%s%s; %s", way, failure, kind,
+                              said ? ": " : "", said ? said : "",
                               gives_up ? "given up" : "it will be tried again for a day");
     log_line("notice of workflow %llu, %s, by its %s: %s",
              (unsigned long long)notice_number(notice, "workflow"), kind, way,
-             exit_code ? "not told" : "told");
-    notify_post(loop, notice, exit_code && !gives_up ? notify_retry_at(now_ms, tries) : 0, warning);
+             failure ? "not told" : "told");
+    notify_post(loop, notice, failure && !gives_up ? again_ms : 0, warning);
 }
 
 /* --- Telling ---------------------------------------------------------------------------------- */
@@ -132,19 +161,55 @@ static void notifier_closed(uv_handle_t *handle)
 {
     struct notifier *notifier = handle->data;
     struct loop *loop = notifier->notify->loop;
+    if (--notifier->handles)
+        return;
+    LIST_REMOVE(notifier, link);
     json_decref(notifier->notice);
-    if (notifier->errors >= 0)
-        (void)close(notifier->errors);
     free(notifier);
     loop_release(loop);
 }
 
-/* The last line of the program's standard error; the caller frees it. NULL: nothing. */
-static char *notifier_said(const struct notifier *notifier)
+static void notifier_close_errors(struct notifier *notifier)
 {
-    char text[ERRORS_SIZE + 1];
-    ssize_t size = notifier->errors >= 0 ? pread(notifier->errors, text, ERRORS_SIZE, 0) : 0;
-    text[size > 0 ? size : 0] = '\0'; /* the rest of the file is NULs, too */
+    if (notifier->errors < 0)
+        return;
+    uv_close((uv_handle_t *)&notifier->readable, notifier_closed);
+    (void)close(notifier->errors); /* it was only read */
+    notifier->errors = -1;
+}
+
+/* Reads once from the standard error, and keeps the last bytes. False: nothing is there now. */
+static bool notifier_read(struct notifier *notifier)
+{
+    char text[ERRORS_SIZE];
+    ssize_t size = notifier->errors < 0 ? -1 : read(notifier->errors, text, sizeof text);
+    if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR))
+        notifier_close_errors(notifier);
+    if (size <= 0)
+        return false;
+    size_t room = ERRORS_SIZE - (size_t)size;
+    size_t kept = notifier->said_size < room ? notifier->said_size : room;
+    memmove(notifier->said, notifier->said + notifier->said_size - kept, kept);
+    memcpy(notifier->said + kept, text, (size_t)size);
+    notifier->said_size = kept + (size_t)size;
+    return true;
+}
+
+static void notifier_readable(uv_poll_t *readable, int status, int events)
+{
+    if (status < 0 || events & UV_DISCONNECT)
+        notifier_close_errors(readable->data);
+    else
+        (void)notifier_read(readable->data); /* the loop calls again while there is more */
+}
+
+/* The last line of the program's standard error; the caller frees it. NULL: nothing. */
+static char *notifier_said(struct notifier *notifier)
+{
+    for (size_t i = 0; i < PIPE_READS && notifier_read(notifier); i++)
+        ;
+    char *text = notifier->said;
+    text[notifier->said_size] = '\0';
     size_t end = strlen(text);
     while (end > 0 && strchr("\r\n ", text[end - 1]))
         text[--end] = '\0';
@@ -159,18 +224,38 @@ static char *notifier_said(const struct notifier *notifier)
     return said;
 }
 
-static void notifier_exited(uv_process_t *process, int64_t exit_code, int signal)
+/* The program has ended, or could not be started. Another program gets its place. */
+static void notifier_end(struct notifier *notifier, const char *failure, const char *said)
 {
-    struct notifier *notifier = process->data;
     struct notify *notify = notifier->notify;
-    char *said = notifier_said(notifier);
-    notify_record(notify->loop, notifier->notice, signal ? 128 + signal : exit_code, said);
-    free(said);
+    notify_record(notify->loop, notifier->notice, failure, said);
     for (size_t i = 0; i < NOTIFY_AT_ONCE_MAX; i++)
         if (notify->notifiers[i] == notifier)
             notify->notifiers[i] = NULL;
     loop_look(notify->loop, &notify_room, 0);
-    uv_close((uv_handle_t *)process, notifier_closed);
+    uv_close((uv_handle_t *)&notifier->process, notifier_closed);
+}
+
+/* timeout(1) exits with 124 if TERM has ended the program. KILL ends timeout(1), too. A program
+ * that exits with 124 by itself does so earlier. */
+static bool notifier_was_late(const struct notifier *notifier, int64_t exit_code, int signal)
+{
+    uint64_t limit_ns = strtoull(NOTIFY_LIMIT_S, NULL, 10) * 1000000000;
+    return uv_hrtime() - notifier->started_ns >= limit_ns &&
+           (exit_code == EXIT_OF_TIMEOUT || signal == SIGKILL);
+}
+
+static void notifier_exited(uv_process_t *process, int64_t exit_code, int signal)
+{
+    struct notifier *notifier = process->data;
+    char failure[64] = "did not end within " NOTIFY_LIMIT_S " s", *said = notifier_said(notifier);
+    if (!notifier_was_late(notifier, exit_code, signal))
+        (void)snprintf(failure, sizeof failure, "exited with %lld",
+                       (long long)(signal ? 128 + signal : exit_code));
+    notifier_end(notifier, exit_code || signal ? failure : NULL, said);
+    if (notifier->errors >= 0) /* it was polled before */
+        (void)uv_poll_start(&notifier->readable, UV_DISCONNECT, notifier_readable);
+    free(said);
 }
 
 /* One text of a curl configuration. */
@@ -216,16 +301,24 @@ static int notifier_open(const json_t *notice)
     return fd;
 }
 
-/* Returns a file in memory that cannot grow. What a program writes beyond its size is lost. */
-static int notifier_open_errors(void)
+/* Returns the end of a pipe for the program's standard error. Negative: there is no pipe, and what
+ * the program says is lost. A socket in its place could not be opened as /dev/stderr. */
+static int notifier_open_errors(struct notifier *notifier)
 {
-    int fd = memfd_create("errors", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd >= 0 &&
-        (ftruncate(fd, ERRORS_SIZE) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK))) {
-        (void)close(fd); /* it is empty */
-        fd = -1;
+    int ends[2];
+    notifier->errors = -1;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    if (uv_poll_init(loop_config(notifier->notify->loop)->uv, &notifier->readable, ends[0]) < 0) {
+        (void)close(ends[0]); /* nothing was written */
+        (void)close(ends[1]);
+        return -1;
     }
-    return fd;
+    notifier->handles++;
+    notifier->readable.data = notifier;
+    notifier->errors = ends[0];
+    (void)uv_poll_start(&notifier->readable, UV_READABLE, notifier_readable); /* it is open */
+    return ends[1];
 }
 
 /* Returns the daemon's environment with what the notice says. The caller frees the list and its
@@ -267,19 +360,21 @@ static void notifier_start(struct notify *notify, struct notifier **place, json_
         arguments[6] = target;
     int fd = notifier_open(notice);
     if (fd < 0) {
-        notify_record(loop, notice, -fd, strerror(-fd));
+        notify_record(loop, notice, "could not be started", strerror(-fd));
         return;
     }
     struct notifier *notifier = xcalloc(1, sizeof *notifier);
     *notifier = (struct notifier){
-        .notify = notify, .notice = json_incref(notice), .errors = notifier_open_errors()};
+        .notify = notify, .notice = json_incref(notice), .handles = 1, .started_ns = uv_hrtime()};
     notifier->process.data = notifier;
+    LIST_INSERT_HEAD(&notify->all, notifier, link);
     loop_hold(loop);
+    int errors = notifier_open_errors(notifier);
     char **environment = notifier_environment(notice);
     uv_stdio_container_t streams[] = {
         {.flags = UV_INHERIT_FD, .data.fd = fd},
         {.flags = UV_IGNORE},
-        {.flags = notifier->errors < 0 ? UV_IGNORE : UV_INHERIT_FD, .data.fd = notifier->errors}};
+        {.flags = errors < 0 ? UV_IGNORE : UV_INHERIT_FD, .data.fd = errors}};
     const uv_process_options_t options = {
         .exit_cb = notifier_exited,
         .file = arguments[0],
@@ -290,13 +385,18 @@ static void notifier_start(struct notify *notify, struct notifier **place, json_
         .stdio = streams,
     };
     int status = uv_spawn(loop_config(loop)->uv, &notifier->process, &options);
-    (void)close(fd); /* the program has its own copy */
+    (void)close(fd); /* the program has its own copies */
+    if (errors >= 0)
+        (void)close(errors);
     for (char **at = environment; *at; at++)
         free(*at);
     free(environment);
     *place = notifier;
-    if (status < 0) /* the same status that a shell gives */
-        notifier_exited(&notifier->process, 127, 0);
+    if (status < 0) {
+        char why[128];
+        (void)snprintf(why, sizeof why, "%s: %s", arguments[0], strerror(-status));
+        notifier_end(notifier, "could not be started", why);
+    }
 }
 
 /* The record does not say which notices are being told, and lists them again. They are skipped. */
@@ -342,13 +442,15 @@ static void notify_look(void *state)
 static void notify_close(void *state)
 {
     struct notify *notify = state;
+    struct notifier *notifier;
     for (size_t i = 0; i < NOTIFY_AT_ONCE_MAX; i++) {
-        struct notifier *notifier = notify->notifiers[i];
+        notifier = notify->notifiers[i];
         if (!notifier)
             continue;
         (void)uv_process_kill(&notifier->process, SIGTERM); /* the program may be gone */
         uv_close((uv_handle_t *)&notifier->process, notifier_closed);
     }
+    LIST_FOREACH(notifier, &notify->all, link) notifier_close_errors(notifier);
 }
 
 const struct room notify_room = {

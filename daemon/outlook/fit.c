@@ -3,6 +3,7 @@
 
 #include "daemon/core/model.h"
 #include "daemon/slurm/survey.h"
+#include "daemon/store/nodes.h"
 #include "lib/spec/slurm_options.h"
 #include "lib/text.h"
 
@@ -14,12 +15,26 @@
 /* What the phase asks for, read once. */
 struct fit_wish {
     const struct phase *phase;
-    const char *excluded;
-    json_t *options; /* the spec's `slurm:`, and the memory */
+    const char *excluded; /* nodes that phased leaves out */
+    json_t *options;      /* the spec's `slurm:`, and the memory */
+    json_t *exclude;      /* by name: nodes that the spec leaves out */
     const char *partitions;
     bool has_qos; /* a QOS may allow more than the partition does */
     int64_t memory_mb;
 };
+
+/* The nodes of a list as Slurm writes it, "n[1-3],n7", by name. NULL: no list. */
+static json_t *names_of(const char *list)
+{
+    json_t *names = json_object(), *expanded = nodes_expand(list ? list : ""), *name;
+    size_t i;
+    json_array_foreach(expanded, i, name)
+    {
+        (void)json_object_set_new(names, json_string_value(name), json_true());
+    }
+    json_decref(expanded);
+    return names;
+}
 
 static void wish_init(struct fit_wish *wish, const struct phase *phase, const char *excluded)
 {
@@ -29,6 +44,7 @@ static void wish_init(struct fit_wish *wish, const struct phase *phase, const ch
         .phase = phase,
         .excluded = excluded,
         .options = options,
+        .exclude = names_of(json_string_value(json_object_get(options, "exclude"))),
         .partitions = json_string_value(json_object_get(options, "partition")),
         .has_qos = json_object_get(options, "qos") != NULL,
         .memory_mb = json_integer_value(memory),
@@ -36,6 +52,12 @@ static void wish_init(struct fit_wish *wish, const struct phase *phase, const ch
     if (json_is_string(memory) && slurm_option_read(SLURM_OPTION_MEM, json_string_value(memory), 0,
                                                     &wish->memory_mb, NULL) < 0)
         wish->memory_mb = 0; /* the check of the spec has reported it */
+}
+
+static void wish_fini(struct fit_wish *wish)
+{
+    json_decref(wish->options);
+    json_decref(wish->exclude);
 }
 
 /* --- Counting --------------------------------------------------------------------------------- */
@@ -66,17 +88,16 @@ static bool node_would_do(const struct fit_wish *wish, const struct survey_node 
 /* Counts of the nodes of one partition. */
 struct fit_count {
     unsigned nodes, idle;
-    unsigned away, excluded; /* suitable nodes that are down or drained; that phased excludes */
+    unsigned away, excluded; /* suitable nodes: down or drained; excluded by phased */
 };
 
 static struct fit_count fit_count(const struct fit_wish *wish, const struct cluster_survey *survey,
                                   const struct survey_partition *partition)
 {
     struct fit_count count = {0};
-    const char *own = json_string_value(json_object_get(wish->options, "exclude"));
     for (size_t i = 0; i < partition->node_count; i++) {
         const struct survey_node *node = &survey->nodes[partition->nodes[i]];
-        if (!node_would_do(wish, node) || text_has_item(own, node->name))
+        if (!node_would_do(wish, node) || json_object_get(wish->exclude, node->name))
             continue;
         bool is_excluded = text_has_item(wish->excluded, node->name);
         bool is_there = node->is_usable && !is_excluded;
@@ -111,7 +132,7 @@ static bool partition_fits(const struct fit_wish *wish, const struct survey_part
 
 /* --- What is missing -------------------------------------------------------------------------- */
 
-/* Adds "with 8 h200". */
+/* Adds "2 nodes with 8 h200". */
 static void add_need(const struct fit_wish *wish, struct text *text)
 {
     const struct phase *phase = wish->phase;
@@ -120,9 +141,13 @@ static void add_need(const struct fit_wish *wish, struct text *text)
         text_addf(text, "%u ", phase->nodes);
     text_add(text, "nodes");
     if (phase->gpus_per_node)
-        text_addf(text, " with %u %s", phase->gpus_per_node, type ? type : "GPUs");
+        text_addf(text, " with %u %s", phase->gpus_per_node,
+                  type                        ? type
+                  : phase->gpus_per_node == 1 ? "GPU"
+                                              : "GPUs");
     if (phase->cpus_per_node)
-        text_addf(text, "%s %u CPUs", phase->gpus_per_node ? "," : " with", phase->cpus_per_node);
+        text_addf(text, "%s %u CPU%s", phase->gpus_per_node ? "," : " with", phase->cpus_per_node,
+                  phase->cpus_per_node == 1 ? "" : "s");
     if (wish->memory_mb > 0)
         text_addf(text, "%s %" PRId64 " MB",
                   phase->gpus_per_node || phase->cpus_per_node ? "," : " with", wish->memory_mb);
@@ -141,9 +166,10 @@ static void add_reason(const struct fit_wish *wish, const struct survey_partitio
                   "in one job after another",
                   partition->max_time_minutes, (wish->phase->time_s + 59) / 60);
     } else if (nodes_of_use(count) >= wish->phase->nodes) {
-        text_addf(text, "allows %u nodes, not %u", partition->max_nodes, wish->phase->nodes);
+        text_addf(text, "allows %u node%s, not %u", partition->max_nodes,
+                  partition->max_nodes == 1 ? "" : "s", wish->phase->nodes);
     } else {
-        text_add(text, "has no ");
+        text_add(text, "does not have ");
         add_need(wish, text);
     }
 }
@@ -168,7 +194,7 @@ static void judge_preemption(const struct fit_wish *wish, const struct survey_pa
     if (!phase->has_checkpoint && partition->preemption != SURVEY_PREEMPT_SUSPEND)
         add_danger(dangers,
                    "partition %s: jobs are preempted, and the phase has no `checkpoint`: a "
-                   "preemption loses all its work",
+                   "preemption loses all its work, and the next run begins anew",
                    partition->name);
     if (phase->has_checkpoint && partition->preemption != SURVEY_PREEMPT_SUSPEND &&
         partition->grace_s < phase->stop_s)
@@ -180,8 +206,8 @@ static void judge_preemption(const struct fit_wish *wish, const struct survey_pa
     if (partition->preemption == SURVEY_PREEMPT_CANCEL)
         add_danger(
             dangers,
-            "partition %s: jobs that are preempted are cancelled (PreemptMode): the run that "
-            "follows begins anew in the queue",
+            "partition %s: jobs that are preempted are cancelled (PreemptMode): if a job does not "
+            "requeue itself in time, the run that follows begins anew in the queue",
             partition->name);
     if (partition->preemption == SURVEY_PREEMPT_SUSPEND)
         add_danger(dangers,
@@ -227,8 +253,8 @@ static bool is_wanted(const struct fit_wish *wish, const struct survey_partition
                             : partition->is_default;
 }
 
-/* Says why the phase fits nowhere, and which partition would do instead. Frees `reasons`.
- * `has_nodes`: some partition has enough nodes. */
+/* Says why the phase does not fit where it goes, and which partition would do instead. Frees
+ * `reasons`. `has_nodes`: some partition has enough nodes. */
 static json_t *missing_json(const struct fit_wish *wish, struct text *reasons, size_t wanted,
                             bool has_nodes, const json_t *partitions)
 {
@@ -289,7 +315,7 @@ json_t *fit_judge(const struct cluster_survey *survey, const struct phase *phase
     json_t *missing =
         good ? json_null() : missing_json(&wish, &reasons, wanted, has_nodes, partitions);
     text_fini(&reasons);
-    json_decref(wish.options);
+    wish_fini(&wish);
     return json_pack("{s:o, s:o, s:o}", "partitions", partitions, "missing", missing, "dangers",
                      dangers);
 }
@@ -307,7 +333,7 @@ bool fit_waits(const struct cluster_survey *survey, const struct phase *phase, c
         waits = is_wanted(&wish, &survey->partitions[i]) && count.nodes < phase->nodes &&
                 partition_fits(&wish, &survey->partitions[i], &count);
     }
-    json_decref(wish.options);
+    wish_fini(&wish);
     return waits;
 }
 
@@ -320,9 +346,10 @@ void estimate_judge_budget(const struct estimate *estimate, const json_t *budget
         char may[AMOUNT_SIZE], budgeted[AMOUNT_SIZE];
         if (!(limit > 0 && estimate->amounts[i] > limit)) /* NaN is above no limit */
             continue;
-        add_danger(
-            dangers, "it may %s %s, and its budget is %s", i == AMOUNT_HOURS ? "take" : "cost",
-            amount_format_counted(i, estimate->amounts[i], may), amount_format(i, limit, budgeted));
+        add_danger(dangers, "it may %s %s, and its budget is %s",
+                   i == AMOUNT_HOURS ? "take" : "cost",
+                   amount_format_counted(i, estimate->amounts[i], limit, may),
+                   amount_format(i, limit, budgeted));
     }
 }
 
@@ -337,7 +364,7 @@ void estimate_judge_expected(const struct estimate *estimate, const json_t *expe
         bool is_less = !estimate->is_measured && i == AMOUNT_HOURS && amount < from;
         if (!range || (!is_more && !is_less))
             continue;
-        (void)amount_format_counted(i, amount, took);
+        (void)amount_format_counted(i, amount, is_more ? to : from, took);
         (void)amount_format_range(i, from, to, expected);
         if (is_more)
             add_danger(dangers, "similar runs took %s, more than the %s that are expected", took,

@@ -14,8 +14,8 @@ struct phase;
 /* {"partitions": [{"partition", "nodes": how many nodes would do, "idle": how many of these nodes
  * are idle, "wanted": whether the phase goes there}], "missing": why the phase does not fit where
  * it goes, or null, "dangers": [text]}. `excluded` are nodes that jobs are kept away from, with
- * commas between; NULL: no nodes. Only GPUs, CPUs, memory and limits are judged. Slurm alone knows
- * whether it can give what else `slurm:` asks for. */
+ * commas between; NULL: no nodes. Only GPUs, CPUs, memory and limits are judged. Only Slurm knows
+ * whether it can give the other things that `slurm:` asks for. */
 json_t *fit_judge(const struct cluster_survey *survey, const struct phase *phase,
                   const char *excluded);
 

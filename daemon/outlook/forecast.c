@@ -34,7 +34,6 @@ struct forecast_cost {
     double seconds, gpu_seconds, usd;
 };
 
-/* Jobs that ask for the same have the same forecast. So a sweep asks only once. */
 struct forecast {
     struct loop *loop;
     json_t *resolved;
@@ -60,8 +59,8 @@ static void forecast_free(struct forecast *forecast)
     free(forecast);
 }
 
-/* Whether the phase has a job of its own. The members of a matrix have jobs, and not the matrix. If
- * phases run side by side, the phase that the others name in `colocate` has the job. */
+/* Whether the phase has a job of its own. The members of a matrix have jobs, but the matrix has no
+ * job. If phases run side by side, the phase that the others name in `colocate` has the job. */
 static bool has_job(const struct phase *phase)
 {
     return !phase->members && (!phase->beside || phase->beside->members);
@@ -117,13 +116,13 @@ static struct forecast_cost cost_of(const struct forecast *forecast, const struc
     unsigned parts = phase_parts(phase); /* each member has one part of the job */
     struct error err;
     double mean_s;
+    if (phase->members)
+        return (struct forecast_cost){.usd = NAN};
     if (store_similar(loop_store(forecast->loop), forecast->resolved, phase, &cost.similar, &mean_s,
                       &err) < 0)
         cost.similar = 0; /* another part of the daemon reports that the record cannot be read */
     if (cost.similar && isfinite(mean_s))
         cost.seconds = mean_s;
-    if (phase->members)
-        return (struct forecast_cost){.usd = NAN};
     double node_s = has_job(phase) ? cost.seconds * phase->nodes / parts : 0;
     cost.gpu_seconds = node_s * phase->gpus_per_node;
     cost.usd = isnan(price.usd_per_node_hour) ? price.usd_per_gpu_hour * cost.gpu_seconds / 3600
@@ -173,7 +172,7 @@ static json_t *start_json(const struct forecast *forecast, const struct phase *p
         shape >= 0 && (size_t)shape < survey->forecast_count ? &survey->forecasts[shape] : &none;
     const char *message = start->message;
     if (shape < 0 && has_job(phase))
-        message = "Slurm was not asked: too many jobs that differ";
+        message = "Slurm was not asked: there are too many different jobs";
     bool is_refused = start->is_refused && !fit_waits(survey, phase, gpu_type);
     return json_pack("{s:o, s:o, s:o, s:o, s:b}", "start",
                      start->start_time > 0 ? json_real((double)start->start_time) : json_null(),
@@ -234,6 +233,34 @@ static void judge_queue(const struct forecast *forecast, const struct phase *pha
                               is_never ? "never be submitted" : "not be submitted yet", reason));
 }
 
+/* The job of members side by side has the same size at each rung. Warns if later rungs leave a part
+ * of the job idle. */
+static void judge_rungs(const struct forecast *forecast, const struct phase *phase, json_t *dangers)
+{
+    const struct matrix *matrix = phase->members;
+    const json_t *spec =
+        json_array_get(json_object_get(forecast->resolved, "phases"), phase->index);
+    const json_t *rungs = json_object_get(json_object_get(spec, "matrix"), "rungs");
+    double cut = json_number_value(json_object_get(rungs, "cut"));
+    if (!matrix || !matrix->is_parallel)
+        return;
+    size_t count = matrix->count;
+    for (unsigned rung = 1; rung < matrix->rung_count; rung++) {
+        count = core_kept(count, cut);
+        if (count < 2)
+            return; /* one member is the best, and does not run again */
+        if (count >= matrix->lanes)
+            continue;
+        (void)json_array_append_new(
+            dangers,
+            json_sprintf(
+                "rung %u has %u members, and its job has room for %u: the rest "
+                "of the job is idle; `pack: {parallel: %u}` leaves nothing idle at this rung",
+                rung + 1, (unsigned)count, matrix->lanes, (unsigned)count));
+        return;
+    }
+}
+
 /* Adds the container of the phase, if there is one. The nodes look for its image and runtime. */
 static void add_container(const struct forecast *forecast, const char *name, json_t *json)
 {
@@ -251,19 +278,20 @@ static json_t *phase_json(const struct forecast *forecast, const struct phase *p
                        : json_pack("{s:[], s:n, s:[]}", "partitions", "missing", "dangers");
     bool is_guest = phase->beside && !phase->beside->members;
     const char *type = phase_gpu_types(phase);
-    json_t *rest =
-        json_pack("{s:s, s:i, s:i, s:o, s:i, s:s?, s:s?, s:b, s:f, s:i, s:f, s:o}", "phase",
-                  phase->name, "nodes", (int)phase->nodes, "gpus", (int)phase->gpus_per_node,
-                  "gpu_type", text_or_null(type), "time_s", (int)phase->time_s, "beside",
-                  is_guest ? phase->beside->name : NULL, "matrix",
-                  phase->matrix ? phase->matrix->phase->name : NULL, "is_matrix",
-                  phase->members != NULL, "seconds", cost->seconds, "similar", (int)cost->similar,
-                  "gpu_seconds", cost->gpu_seconds, "cost_usd", real_or_null(cost->usd));
+    json_t *rest = json_pack(
+        "{s:s, s:i, s:i, s:o, s:i, s:s?, s:s?, s:b, s:b, s:f, s:i, s:f, s:o}", "phase", phase->name,
+        "nodes", (int)phase->nodes, "gpus", (int)phase->gpus_per_node, "gpu_type",
+        text_or_null(type), "time_s", (int)phase->time_s, "beside",
+        is_guest ? phase->beside->name : NULL, "matrix",
+        phase->matrix ? phase->matrix->phase->name : NULL, "is_matrix", phase->members != NULL,
+        "has_checkpoint", (int)phase->has_checkpoint, "seconds", cost->seconds, "similar",
+        (int)cost->similar, "gpu_seconds", cost->gpu_seconds, "cost_usd", real_or_null(cost->usd));
     (void)json_object_update(json, rest);
     json_decref(rest);
     add_container(forecast, phase->name, json);
     add_start(forecast, phase, survey, json);
     judge_queue(forecast, phase, json_object_get(json, "dangers"));
+    judge_rungs(forecast, phase, json_object_get(json, "dangers"));
     return json;
 }
 

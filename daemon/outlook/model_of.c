@@ -208,16 +208,13 @@ static int model_of_matrix(struct workflow *workflow, struct phase *phase, const
     matrix->rung_count = rungs ? (unsigned)rungs : 1;
     json_array_foreach(json_object_get(json, "members"), i, name)
     {
-        unsigned index = 0;
-        while (index < phase->index &&
-               !text_equal(workflow->phases[index].name, json_string_value(name)))
-            index++;
-        if (index == phase->index)
+        struct phase *member = model_of_find(workflow, phase, json_string_value(name));
+        if (!member)
             return error_set(err, -EINVAL, "%s, a member of %s, must stand before the matrix",
                              json_string_value(name), phase->name);
-        matrix_add_member(matrix, &workflow->phases[index]);
+        matrix_add_member(matrix, member);
         if (matrix->is_parallel)
-            model_of_parts(&workflow->phases[index]);
+            model_of_parts(member);
     }
     return 0;
 }

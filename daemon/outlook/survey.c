@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A person waits. If the controller hangs, the person is told so. */
+/* A person waits. If the controller hangs, the person is told so. The timer of the room would not
+ * do: a room does not look while nothing can be recorded. */
 enum { SURVEY_PATIENCE_MS = 8000 };
 
 struct outlook {

@@ -5,7 +5,6 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

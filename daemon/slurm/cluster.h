@@ -3,10 +3,10 @@
  * The caller puts requests in and takes results out. Neither call blocks. Every accepted request
  * gives exactly one result. The result carries the request's `target`: the id of what the request
  * is about, mostly of an allocation (core_effect_target()). The id has no meaning here. Requests
- * are carried out one after another, in order. At most CLUSTER_REQUESTS_MAX requests may be
- * accepted whose results are not taken. Above that a request is refused with -EAGAIN until the
- * caller takes results. When results wait, the `wake` callback given at the cluster's creation
- * runs, on any thread. The caller then calls cluster_take() until it returns false.
+ * are carried out one after another, in order. If the results of CLUSTER_REQUESTS_MAX requests are
+ * not taken yet, another request is refused with -EAGAIN. The cluster is made with a callback,
+ * `wake`, which runs on any thread when results wait. The caller then calls cluster_take() until it
+ * returns false.
  *
  * The caller must make submissions exactly-once. After CLUSTER_UNREACHABLE a job may or may not
  * exist. Wait some seconds: a slow controller may still be reading the submission. Then look the
@@ -58,7 +58,7 @@ enum cluster_outcome {
     CLUSTER_DONE,
     CLUSTER_ABSENT,      /* the controller answered, and knows no such job */
     CLUSTER_REFUSED,     /* permanently: `message` says why; the same request fails again */
-    CLUSTER_LIMITED,     /* by a limit of the site on jobs: no job exists, try later */
+    CLUSTER_LIMITED,     /* a limit of the site on jobs: no job exists, try later */
     CLUSTER_UNREACHABLE, /* nobody answered: the request may or may not have been carried out */
 };
 

@@ -1,5 +1,5 @@
-/* Tries the configuration in a separate process, the checker, because a bad one ends the
- * process. */
+/* Tries the configuration in a separate process, the checker, because a bad configuration ends the
+ * process that reads it. */
 #include "daemon/slurm/configuration.h"
 
 #include "daemon/slurm/versions.h"
@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,8 +29,8 @@ static int file_check(struct error *err)
                      strerror(errno));
 }
 
-/* Returns the last line, without the name of the program. A closing "fatal:" line is skipped, since
- * it only says that the program failed. */
+/* Returns the text behind the last "error: ", or else behind the first "fatal: ". After an error, a
+ * "fatal: " only says that the program failed. */
 static const char *complaint_reason(char *complaint)
 {
     const char *reason = "it says nothing";

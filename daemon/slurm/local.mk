@@ -9,7 +9,6 @@ daemon_slurm_libcluster_a_SOURCES = \
 SLURM_CLUSTER_SOURCES = \
 	daemon/slurm/answer.c daemon/slurm/answer.h \
 	daemon/slurm/configuration.c daemon/slurm/configuration.h \
-	daemon/slurm/entry.c \
 	daemon/slurm/partitions.c daemon/slurm/partitions.h \
 	daemon/slurm/slurm_cluster.c daemon/slurm/slurm_cluster.h \
 	daemon/slurm/submission.c daemon/slurm/submission.h \
@@ -18,6 +17,7 @@ SLURM_CLUSTER_SOURCES = \
 if HAVE_SLURM
 noinst_LIBRARIES += daemon/slurm/libslurm_cluster.a
 daemon_slurm_libslurm_cluster_a_SOURCES = $(SLURM_CLUSTER_SOURCES)
+daemon_slurm_libslurm_cluster_a_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 SLURM_CLUSTER_LIBS = daemon/slurm/libslurm_cluster.a daemon/slurm/libcluster.a \
 	lib/libphased.a $(SLURM_LIBS)
 SLURM_MODULE = lib/phased/phased-slurm-$(SLURM_MAJOR).so
@@ -47,7 +47,7 @@ daemon/slurm/interface.h: $(MODULE_INTERFACE)
 		echo "#define CLUSTER_INTERFACE \"$$sum\"" >$@
 daemon/slurm/features.h: daemon/slurm/build-slurm config.status
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
-		CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' bash $< features >$@.new && mv $@.new $@
+		CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' SLURM_PREFIX='$(SLURM_PREFIX)' bash $< features >$@
 BUILT_SOURCES += daemon/slurm/interface.h
 CLEANFILES += daemon/slurm/interface.h daemon/slurm/features.h
 $(daemon_slurm_libcluster_a_OBJECTS): daemon/slurm/interface.h

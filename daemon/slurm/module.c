@@ -44,7 +44,7 @@ struct search {
 
 /* --- One module ------------------------------------------------------------------------------- */
 
-/* Whether the file goes as far as its header says. A shorter one would end the process that maps
+/* Whether the file is as long as its header says. A shorter file would end the process that maps
  * it. A file that is not an ELF file at all is left to dlopen(). */
 static bool module_is_whole(const char *path)
 {
@@ -125,7 +125,7 @@ static void find_release(char release[RELEASE_SIZE])
     command_fini(&result);
 }
 
-/* Whether both are of one release, such as 24.11. */
+/* Whether both are of the same release, such as 24.11. */
 static bool is_same_release(const char *a, const char *b)
 {
     size_t length = strcspn(a, ".") + 1;
@@ -133,7 +133,6 @@ static bool is_same_release(const char *a, const char *b)
     return strncmp(a, b, length) == 0;
 }
 
-/* Returns the index of the candidate to use. */
 static size_t search_choose(const struct search *search)
 {
     char release[RELEASE_SIZE];
@@ -188,7 +187,7 @@ int module_open_from(const char *const *folders, size_t count, struct module *re
     int status = search.count > 0 ? 0 : search_complain(&search, err);
     if (status == 0) {
         struct candidate *candidate = &search.candidates[chosen];
-        /* The plugins of Slurm use the symbols of libslurm, which must be seen by all therefore. */
+        /* The plugins of Slurm use the symbols of libslurm, so these symbols must be global. */
         if (!dlopen(candidate->path, RTLD_NOW | RTLD_GLOBAL))
             status = error_set(err, -ENOENT, "cannot use Slurm's module: %s", dlerror());
         else

@@ -31,11 +31,11 @@ struct module {
     char *library;                    /* the path of its libslurm; "" if it is unknown */
 };
 
-/* Opens the module that fits. Looks into the home (NULL or not safe: not there) and into the folder
- * of phased's modules. A module fits if it was built for this phased and if its libslurm is on the
- * machine. If several fit, takes the release that `scontrol` has, then a module of the home, then
- * the newest. -ENOENT: no module fits; `err` says which Slurm and which modules there are, and how
- * to build a module. An open module stays open until the process ends. */
+/* Opens the module that fits. Looks into the home (unless it is NULL or not safe) and into the
+ * folder of phased's modules. A module fits if it was built for this phased and if its libslurm is
+ * on the machine. If several fit, takes the release that `scontrol` has, then a module of the home,
+ * then the newest. -ENOENT: no module fits; `err` says which Slurm and which modules there are, and
+ * how to build a module. An open module stays open until the process ends. */
 int module_open(const struct home *home, struct module *ret_module, struct error *err);
 
 /* The same, with these folders, the most wanted first. */

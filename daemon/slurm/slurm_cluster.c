@@ -5,6 +5,8 @@
 #include "daemon/slurm/answer.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/slurm/configuration.h"
+#include "daemon/slurm/interface.h"
+#include "daemon/slurm/module.h"
 #include "daemon/slurm/partitions.h"
 #include "daemon/slurm/submission.h"
 #include "daemon/slurm/survey.h"
@@ -489,3 +491,14 @@ int slurm_cluster_new(const struct slurm_cluster_config *config, struct cluster 
     *ret_cluster = &slurm->cluster;
     return 0;
 }
+
+/* --- What the module exports ------------------------------------------------------------------ */
+
+extern const struct module_calls phased_slurm_module;
+
+__attribute__((visibility("default"))) const struct module_calls phased_slurm_module = {
+    .interface = CLUSTER_INTERFACE,
+    .release = SLURM_RELEASE,
+    .cluster_new = slurm_cluster_new,
+    .configuration_read = configuration_read,
+};

@@ -26,9 +26,9 @@ struct submission {
  * take. The caller frees the result. */
 int submission_new(const job_desc_msg_t *defaults, const struct cluster_description *description,
                    struct submission **ret_submission, struct error *err);
-/* Fits the time into a partition's limit (UINT32_MAX: no limit). A job that another job continues
- * gets the limit. Any other job is refused, because Slurm would let it wait forever. A job with a
- * QOS is not changed, because the QOS may allow more. */
+/* Fits the time into a partition's limit (UINT32_MAX: no limit). A job that can go on in another
+ * job gets the limit as its time. Any other job is refused, because Slurm would let it wait
+ * forever. A job with a QOS is not changed, because the QOS may allow more. */
 int submission_fit(struct submission *submission, uint32_t limit_minutes, struct error *err);
 /* Drops the excluded nodes that do not exist, and appends their names to `dropped`, with commas
  * between. Returns whether any node was dropped. */

@@ -25,8 +25,8 @@ static bool node_is_usable(const node_info_t *node)
            !(node->node_state & away);
 }
 
-/* Adds the nodes. A node without a name is one that this user may not see. It stays in the list as
- * unusable, because partitions refer to nodes by index. */
+/* Adds the nodes. A node without a name is a node that this user may not see. It stays in the list
+ * as unusable, because partitions refer to nodes by index. */
 static void add_nodes(struct cluster_survey *survey, const node_info_msg_t *loaded)
 {
     survey->nodes = xcalloc(loaded->record_count + 1, sizeof *survey->nodes);

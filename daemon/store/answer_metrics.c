@@ -5,7 +5,6 @@
 #include "lib/metrics/columns.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* The newest `last` steps of all series are among the newest `last` rows of each series. */
 static int metrics_read_series(struct store *store, uint64_t run, const char *name,
@@ -91,8 +90,8 @@ static int metrics_read_span(struct store *store, uint64_t run, const char *name
     return !is_empty;
 }
 
-/* The lowest and the highest row, and one that is NaN, of each of so many parts of the series, and
- * the first and the last row of the series. At most `rows` rows are read. If there are more,
+/* Divides the series into parts. Adds the lowest row, the highest row and a NaN row of each part,
+ * and the first and the last row of the series. At most `rows` rows are read. If there are more,
  * `ret_next` becomes the step of the next row, unless it is an earlier step already. */
 static int metrics_read_extremes(struct store *store, uint64_t run, const char *name,
                                  const struct answer_range *range, unsigned rows,

@@ -3,7 +3,7 @@
 #include "daemon/store/answers.h"
 
 #include "daemon/core/state.h"
-#include "daemon/store/projection.h"
+#include "daemon/store/cost.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
 #include "lib/json.h"
@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-/* Ends an answer: gives `json` to the caller, or drops it if it did not become whole. */
+/* Ends an answer: gives `json` to the caller, or drops it after a failure. */
 static int answer_end(int status, json_t *json, json_t **ret_json)
 {
     if (status < 0)
@@ -78,6 +78,17 @@ static int answer_newest_metrics(struct store *store, uint64_t run, json_t **ret
     return answer_end(status, metrics, ret_metrics);
 }
 
+/* The newest values of the newest run that has metrics. A run that waits has no metrics. */
+static int answer_phase_metrics(struct store *store, uint64_t phase, json_t **ret_metrics,
+                                struct error *err)
+{
+    uint64_t run;
+    struct stmt *stmt = store_stmt(store, Q_METRIC_RUN);
+    stmt_bind_id(stmt, ":phase", phase);
+    int status = stmt_read_id(stmt, "id", &run, err);
+    return status < 0 ? status : answer_newest_metrics(store, run, ret_metrics, err);
+}
+
 /* A phase, its newest run and its workflow. */
 struct answer_phase_ids {
     uint64_t phase, run, workflow; /* run 0: no run yet */
@@ -98,12 +109,29 @@ static int answer_phase_by_ids(struct store *store, const struct answer_phase_id
     if (ids->run)
         status = answer_run_by_id(store, ids->run, detail, &run, err);
     if (status == 0 && ids->run && detail == ANSWER_FULL)
-        status = answer_newest_metrics(store, ids->run, &metrics, err);
+        status = answer_phase_metrics(store, ids->phase, &metrics, err);
     json_object_set_new(phase, "run", run ? run : json_null());
     if (detail == ANSWER_FULL)
         json_object_set_new(phase, "metrics", metrics ? metrics : json_object());
     projection_add(phase);
     return answer_end(status, phase, ret_json);
+}
+
+int answer_no_phase(struct store *store, uint64_t workflow, const char *name, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_PHASE_NAMES);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    int status = stmt_step(stmt, err);
+    if (status < 0)
+        return status;
+    const char *names = status > 0 ? stmt_text(stmt, "names") : NULL;
+    if (names)
+        (void)error_set(err, -ENOENT, "no phase %" PRIu64 "/%s; workflow %" PRIu64 " has %.200s",
+                        workflow, name, workflow, names);
+    else
+        (void)error_set(err, -ENOENT, "no workflow %" PRIu64, workflow);
+    stmt_reset(stmt);
+    return -ENOENT;
 }
 
 static int answer_find_phase(struct store *store, uint64_t workflow, const char *name,
@@ -114,7 +142,7 @@ static int answer_find_phase(struct store *store, uint64_t workflow, const char 
     stmt_bind_text(stmt, ":name", name);
     int status = stmt_step(stmt, err);
     if (status == 0)
-        return error_set(err, -ENOENT, "no phase %" PRIu64 "/%s", workflow, name);
+        return answer_no_phase(store, workflow, name, err);
     if (status < 0)
         return status;
     ret_ids->phase = stmt_id(stmt, "phase");
@@ -162,8 +190,8 @@ static void answer_sum_members(const json_t *phases, json_t *matrix)
                                   has_cost ? json_real(cost_usd) : json_null()));
 }
 
-/* Adds the phases whose ids `list` gives, Q_PHASES_OF_WORKFLOW or Q_MEMBERS_LIST, each with its
- * newest run. */
+/* Adds each phase of `list` with its newest run. `list` is Q_PHASES_OF_WORKFLOW or Q_MEMBERS_LIST.
+ */
 static int answer_phase_list(struct store *store, struct stmt *list, enum answer_detail detail,
                              json_t *phases, struct error *err)
 {

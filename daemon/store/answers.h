@@ -3,7 +3,7 @@
  * transaction.
  *
  * Each function gives a new reference. The message of -ENOENT says what is missing ("no workflow
- * 9"). What is not over yet has lasted until now, as in the views of the record. */
+ * 9"). The duration of what is not over yet counts until now, as in the views of the record. */
 #ifndef PHASED_DAEMON_STORE_ANSWERS_H
 #define PHASED_DAEMON_STORE_ANSWERS_H
 
@@ -47,6 +47,9 @@ int answer_workflows(struct store *store, const struct answer_list *wanted, int6
 /* PHASE with its `runs`, newest first. */
 int answer_phase(struct store *store, uint64_t workflow, const char *phase, json_t **ret_json,
                  struct error *err);
+/* Returns -ENOENT. The message says that the workflow has no such phase, and which phases it has.
+ */
+int answer_no_phase(struct store *store, uint64_t workflow, const char *name, struct error *err);
 /* {"runs": [RUN]}, newest first, at most `limit`; workflow 0: of all workflows. */
 int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t **ret_json,
                 struct error *err);

@@ -9,12 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static const char *const wish_names[] = {
-#define X(wish, name) [wish] = name,
-    RUN_WISHES(X)
-#undef X
-};
-
 /* Runs an UPDATE, which must find its row. */
 static int apply_update(struct store *store, struct stmt *stmt, const char *kind, uint64_t id,
                         struct error *err)
@@ -32,8 +26,6 @@ static int apply_workflow(struct store *store, const struct workflow *workflow, 
 {
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_SAVE);
     stmt_bind_id(stmt, ":id", workflow->id);
-    stmt_bind_text(stmt, ":name", workflow->name);
-    stmt_bind_int(stmt, ":submitted", workflow->submitted_ms);
     stmt_bind_time(stmt, ":ended", workflow->ended_ms);
     return apply_update(store, stmt, "workflow", workflow->id, err);
 }
@@ -64,7 +56,7 @@ static int apply_run(struct store *store, const struct run *run, struct error *e
     stmt_bind_id(stmt, ":job", run->seat->allocation->id);
     stmt_bind_int(stmt, ":in_place", run->in_place);
     stmt_bind_int(stmt, ":begun", run->has_begun);
-    stmt_bind_text(stmt, ":wish", wish_names[run->wish]);
+    stmt_bind_text(stmt, ":wish", run->wish ? run_wish_name(run->wish) : NULL);
     stmt_bind_text(stmt, ":resume_path", run->resume_path);
     stmt_bind_int(stmt, ":resume_step", run->resume_step);
     stmt_bind_int(stmt, ":begin_step", run->begin_step);

@@ -1,4 +1,4 @@
-/* Reading costs and budgets. */
+/* Reads costs and budgets, and projects costs. */
 #include "daemon/store/cost.h"
 
 #include "daemon/core/model.h"
@@ -64,7 +64,7 @@ int store_similar(struct store *store, const json_t *resolved, const struct phas
     stmt_bind_json(stmt, ":variants", variants ? variants : none);
     stmt_bind_int(stmt, ":nodes", phase->nodes);
     stmt_bind_int(stmt, ":gpus", phase->gpus_per_node);
-    stmt_bind_text(stmt, ":gpu_type", phase->gpu_type);
+    stmt_bind_text(stmt, ":gpu_types", phase_gpu_types(phase));
     stmt_bind_real(stmt, ":total", total);
     int status = stmt_step(stmt, err);
     json_decref(none);
@@ -92,11 +92,32 @@ int store_spending_since(struct store *store, int64_t since_ms, struct store_spe
     return spending_read(stmt, ret_spending, err);
 }
 
-int store_budgets(struct store *store, uint64_t workflow, json_t **ret_budgets, struct error *err)
+int store_budgets(struct store *store, json_t **ret_budgets, struct error *err)
 {
-    struct stmt *stmt = store_stmt(store, Q_BUDGETS);
+    return row_json_list(store_stmt(store, Q_BUDGETS), ret_budgets, err);
+}
+
+int store_budget(struct store *store, uint64_t workflow, json_t **ret_budget, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_BUDGET);
     stmt_bind_id(stmt, ":workflow", workflow);
-    return row_json_list(stmt, ret_budgets, err);
+    int status = stmt_step(stmt, err);
+    if (status < 0)
+        return status;
+    *ret_budget = status ? stmt_json(stmt, "budget") : NULL;
+    if (status)
+        stmt_reset(stmt);
+    return 0;
+}
+
+int store_price_exists(struct store *store, uint64_t workflow, bool *ret_exists, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_PRICE_EXISTS);
+    uint64_t id = 0;
+    stmt_bind_id(stmt, ":workflow", workflow);
+    int status = stmt_read_id(stmt, "id", &id, err);
+    *ret_exists = id != 0;
+    return status;
 }
 
 int store_budget_set(struct store *store, uint64_t workflow, const json_t *budget,
@@ -173,4 +194,51 @@ int answer_costs(struct store *store, uint64_t workflow, int64_t since_ms, int64
     if (status == 0)
         *ret_json = json_pack("{s:o}", "costs", costs);
     return status;
+}
+
+/* --- Projections ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *spent, *rate, *projected;
+    double rate_s; /* the seconds to which the rate applies */
+} projections[] = {
+    {"cost_usd", "usd_per_hour", "projected_cost_usd", 3600},
+    {"gpu_seconds", "gpus_paid", "projected_gpu_seconds", 1},
+};
+
+enum { PROJECTIONS = sizeof projections / sizeof *projections };
+
+void projection_add(json_t *phase)
+{
+    const json_t *eta_s = json_object_get(phase, "eta_s");
+    for (size_t i = 0; i < PROJECTIONS; i++) {
+        const json_t *rate = json_object_get(phase, projections[i].rate);
+        double spent = json_number_value(json_object_get(phase, projections[i].spent));
+        json_t *projected = json_null();
+        if (json_is_number(eta_s) && json_is_number(rate))
+            projected = json_real(spent + json_number_value(eta_s) * json_number_value(rate) /
+                                              projections[i].rate_s);
+        json_object_set_new(phase, projections[i].projected, projected);
+    }
+    (void)json_object_del(phase, "gpus_paid"); /* only this file needs it */
+}
+
+void projection_sum(const json_t *phases, json_t *workflow)
+{
+    const json_t *phase;
+    size_t j;
+    for (size_t i = 0; i < PROJECTIONS; i++) {
+        double sum = 0;
+        bool is_known = false;
+        json_array_foreach((json_t *)phases, j, phase)
+        {
+            const json_t *projected = json_object_get(phase, projections[i].projected);
+            bool has_one = json_is_number(projected);
+            is_known |= has_one;
+            sum += json_number_value(has_one ? projected
+                                             : json_object_get(phase, projections[i].spent));
+        }
+        json_object_set_new(workflow, projections[i].projected,
+                            is_known ? json_real(sum) : json_null());
+    }
 }

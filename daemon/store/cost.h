@@ -1,4 +1,4 @@
-/* What workflows have cost, and what they may cost. */
+/* What workflows have cost, what they will have cost when they end, and what they may cost. */
 #ifndef PHASED_DAEMON_STORE_COST_H
 #define PHASED_DAEMON_STORE_COST_H
 
@@ -35,9 +35,14 @@ int store_spending(struct store *store, uint64_t workflow, struct store_spending
 int store_spending_since(struct store *store, int64_t since_ms, struct store_spending *ret_spending,
                          struct error *err);
 
-/* The budgets of the workflows that are not over, or of one of them (0: of all): [{"workflow",
- * "budget": {"usd", "gpu_hours", "hours"}, "told": whether people were warned}]. */
-int store_budgets(struct store *store, uint64_t workflow, json_t **ret_budgets, struct error *err);
+/* The budgets of the workflows that are not over: [{"workflow", "budget": {"usd", "gpu_hours",
+ * "hours"}, "told": whether people were warned}]. */
+int store_budgets(struct store *store, json_t **ret_budgets, struct error *err);
+/* The budget of a workflow, also if the workflow is over: a new reference. NULL: it has no budget.
+ */
+int store_budget(struct store *store, uint64_t workflow, json_t **ret_budget, struct error *err);
+/* Whether the workflow has a price, without which phased cannot count its dollars. */
+int store_price_exists(struct store *store, uint64_t workflow, bool *ret_exists, struct error *err);
 
 /* Sets a budget that replaces the file's budget. An empty object: no budget. People are warned
  * anew. */
@@ -59,8 +64,20 @@ int store_month_save(struct store *store, const char *month, const json_t *budge
 int answer_expected(struct store *store, uint64_t workflow, json_t **ret_list, struct error *err);
 
 /* {"costs": [{"workflow", "name", "budget", "expect", "phase", "cause", "seconds", "gpu_seconds",
- * "cost_usd"}]} of all runs that began in this time. `workflow` 0: runs of all workflows. */
+ * "cost_usd"}]} of all runs that began in this time, by phase. `workflow` 0: runs of all workflows,
+ * by workflow, and "phase" is null. */
 int answer_costs(struct store *store, uint64_t workflow, int64_t since_ms, int64_t until_ms,
                  json_t **ret_json, struct error *err);
+
+/* --- What running phases will have cost when they end, if they keep their pace ---------------- */
+
+/* Adds `projected_cost_usd` and `projected_gpu_seconds` to a phase. They are null while the phase's
+ * end or price is not known, or if the phase has no GPUs. Takes out `gpus_paid`, which says how its
+ * hours count. */
+void projection_add(json_t *phase);
+
+/* Does the same for a workflow. Running phases count until their end, other phases until now. Null
+ * while no phase has a projection: phases that have not begun are not projected. */
+void projection_sum(const json_t *phases, json_t *workflow);
 
 #endif

@@ -1,9 +1,10 @@
 /* The lease: the record itself says which daemon may write it. The lock of the home only keeps a
  * second daemon from starting by mistake, and somebody may have deleted the lock.
  *
- * If the record is on a file system of a network (STORE_ALONE), SQLite holds the file itself and
- * reads no page twice. A second daemon cannot open the file then, and the lease need not be seen.
- * If the locks of that file system do not hold, nothing keeps two daemons on two hosts apart. */
+ * If the record is on a file system of a network (STORE_ALONE), SQLite itself holds the file and
+ * reads no page twice. In that case a second daemon cannot open the file, so no daemon has to see a
+ * new lease. If the locks of that file system do not work, nothing keeps two daemons on two hosts
+ * apart. */
 #include "daemon/store/store_private.h"
 
 #include "lib/text.h"

@@ -5,10 +5,8 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 /* The value of a stored name; NULL is 0. An unknown name sets `damaged`: the CHECKs of the schema
  * allow no unknown name. */
@@ -17,16 +15,6 @@ static unsigned load_name(const char *name, int (*parse)(const char *), bool *da
     int value = name ? parse(name) : 0;
     *damaged |= value < 0;
     return value < 0 ? 0 : (unsigned)value;
-}
-
-static int load_parse_wish(const char *name)
-{
-#define X(wish, stored)                                                                            \
-    if (text_equal(name, stored))                                                                  \
-        return (int)wish;
-    RUN_WISHES(X)
-#undef X
-    return -1;
 }
 
 static void load_failures(json_t *failures, struct phase *phase)
@@ -234,7 +222,7 @@ static bool load_run(struct stmt *stmt, struct workflow *workflow)
     stmt_words(stmt, "message", run->message, sizeof run->message);
     run->in_place = stmt_bool(stmt, "in_place");
     run->has_begun = stmt_bool(stmt, "begun");
-    run->wish = load_name(stmt_text(stmt, "wish"), load_parse_wish, &damaged);
+    run->wish = load_name(stmt_text(stmt, "wish"), run_wish_parse, &damaged);
     run->resume_path = stmt_copy(stmt, "resume_path");
     run->resume_step = stmt_int(stmt, "resume_step");
     run->begin_step = stmt_int(stmt, "begin_step");
@@ -380,7 +368,7 @@ int store_outbox(struct store *store, const struct core *core,
         status = load_effect(stmt, core, &effect)
                      ? each(context, &effect)
                      : error_set_at(err, -EUCLEAN, store->path, 0, 0,
-                                    "the record is damaged: its outbox names what is not there");
+                                    "the record is damaged: its outbox names an unknown object");
         if (status != 0) {
             stmt_reset(stmt);
             break;

@@ -1,6 +1,5 @@
 # daemon/store: the record; the only includer of sqlite3.h.
 noinst_LIBRARIES += daemon/store/libstore.a
-daemon_store_libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 daemon_store_libstore_a_SOURCES = \
 	daemon/store/store.c daemon/store/store.h daemon/store/store_private.h \
 	daemon/store/transaction.c \
@@ -16,12 +15,10 @@ daemon_store_libstore_a_SOURCES = \
 	daemon/store/run.c \
 	daemon/store/matrix.c \
 	daemon/store/metric.c \
-	daemon/store/preflight.c \
 	daemon/store/sample.c \
 	daemon/store/row_json.c daemon/store/row_json.h daemon/store/rows.h \
 	daemon/store/notice.c daemon/store/notice.h \
 	daemon/store/nodes.c daemon/store/nodes.h \
 	daemon/store/answers.c daemon/store/answers.h \
-	daemon/store/projection.c daemon/store/projection.h \
 	daemon/store/answer_lists.c daemon/store/answer_metrics.c
 nodist_daemon_store_libstore_a_SOURCES = schema/queries.c schema/queries.h

@@ -81,13 +81,6 @@ void store_results_fini(struct store_results *results)
     *results = (struct store_results){0};
 }
 
-int store_member_step(struct store *store, uint64_t phase, int64_t *ret_step, struct error *err)
-{
-    struct stmt *stmt = store_stmt(store, Q_MEMBER_STEP);
-    stmt_bind_id(stmt, ":phase", phase);
-    return stmt_read_int(stmt, "step", ret_step, err);
-}
-
 /* --- Decisions -------------------------------------------------------------------------------- */
 
 int store_member_set(struct store *store, const struct store_member *member, struct error *err)

@@ -4,7 +4,6 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -59,6 +58,7 @@ struct metric_lineage {
     struct metric_ancestor *runs; /* newest first */
     size_t count;
     int64_t begin; /* the step at which the oldest run began */
+    int64_t step;  /* the step that the newest run has reached; -1: no step */
 };
 
 /* The newest run, the run from which it resumed, and so on to a run that began at the start. A run
@@ -68,15 +68,17 @@ static int metric_lineage(struct store *store, uint64_t phase, int64_t now_ms,
                           struct metric_lineage *ret_lineage, struct error *err)
 {
     int status;
-    struct metric_lineage lineage = {0};
+    struct metric_lineage lineage = {.step = -1};
     int64_t step_max = INT64_MAX;
-    uint64_t parent = 0; /* 0: not known; the run before it then */
+    uint64_t parent = 0; /* 0: not known, so the run before counts */
     struct stmt *stmt = store_stmt(store, Q_METRIC_LINEAGE);
     stmt_bind_id(stmt, ":phase", phase);
     while ((status = stmt_step(stmt, err)) > 0) {
         if (parent && stmt_id(stmt, "id") != parent)
             continue;
         parent = stmt_id(stmt, "parent");
+        if (!lineage.count)
+            lineage.step = stmt_int(stmt, "step");
         lineage.runs = xrealloc(lineage.runs, (lineage.count + 1) * sizeof *lineage.runs);
         struct metric_ancestor *ancestor = &lineage.runs[lineage.count++];
         *ancestor = (struct metric_ancestor){
@@ -107,24 +109,50 @@ static int metric_lineage(struct store *store, uint64_t phase, int64_t now_ms,
     return status;
 }
 
-/* Adds the rows of one run. `elapsed_s` is the time of training before it. */
-static int metric_load_run(struct store *store, const struct metric_ancestor *ancestor,
-                           double elapsed_s, struct metrics *metrics, struct error *err)
+/* Adds the rows of one series of a run. `elapsed_s` is the time of training before the run. */
+static int metric_load_series(struct store *store, const struct metric_ancestor *ancestor,
+                              int64_t id, const char *name, double elapsed_s,
+                              struct metrics *metrics, struct error *err)
 {
     int status;
     struct stmt *stmt = store_stmt(store, Q_METRIC_ROWS);
     stmt_bind_id(stmt, ":run", ancestor->run);
+    stmt_bind_int(stmt, ":name", id);
     stmt_bind_int(stmt, ":step_max", ancestor->step_max);
     while ((status = stmt_step(stmt, err)) > 0) {
         double since_start_s = (double)(stmt_int(stmt, "time") - ancestor->started_ms) / 1000.0;
-        metrics_add(metrics, stmt_text(stmt, "name"), stmt_int(stmt, "step"),
-                    elapsed_s + since_start_s, stmt_real(stmt, "value"));
+        metrics_add(metrics, name, stmt_int(stmt, "step"), elapsed_s + since_start_s,
+                    stmt_real(stmt, "value"));
     }
     return status;
 }
 
-int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, struct metrics *metrics,
-                       double *ret_elapsed_s, struct error *err)
+static int metric_load_run(struct store *store, const struct metric_ancestor *ancestor,
+                           const json_t *wanted, double elapsed_s, struct metrics *metrics,
+                           struct error *err)
+{
+    int status;
+    struct stmt *stmt = store_stmt(store, Q_METRIC_NAMES);
+    stmt_bind_id(stmt, ":run", ancestor->run);
+    while ((status = stmt_step(stmt, err)) > 0) {
+        const char *name = stmt_text(stmt, "name");
+        if (wanted && !json_object_get(wanted, name)) {
+            metrics_add_name(metrics, name);
+            continue;
+        }
+        status = metric_load_series(store, ancestor, stmt_int(stmt, "id"), name, elapsed_s, metrics,
+                                    err);
+        if (status < 0) {
+            stmt_reset(stmt);
+            break;
+        }
+    }
+    return status;
+}
+
+int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, const json_t *wanted,
+                       struct metrics *metrics, struct store_training *ret_training,
+                       struct error *err)
 {
     struct metric_lineage lineage;
     int status = metric_lineage(store, phase, now_ms, &lineage, err);
@@ -133,12 +161,12 @@ int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, stru
     double elapsed_s = 0;
     for (size_t i = lineage.count; status == 0 && i-- > 0;) {
         const struct metric_ancestor *ancestor = &lineage.runs[i];
-        status = metric_load_run(store, ancestor, elapsed_s, metrics, err);
+        status = metric_load_run(store, ancestor, wanted, elapsed_s, metrics, err);
         elapsed_s += (double)(ancestor->ended_ms - ancestor->started_ms) / 1000.0;
     }
     free(lineage.runs);
-    if (status == 0 && ret_elapsed_s)
-        *ret_elapsed_s = elapsed_s;
+    if (status == 0 && ret_training)
+        *ret_training = (struct store_training){.elapsed_s = elapsed_s, .step = lineage.step};
     return status;
 }
 
@@ -162,8 +190,8 @@ static int metric_add_lack(struct store *store, const struct metric_ancestor *an
 
 /* What the runs of a lineage told of their steps. */
 struct metric_told {
-    int64_t first, last; /* rows of all runs until now; -1: none */
-    int64_t interval;    /* the longest between two rows of a run; 0: not known */
+    int64_t first, last; /* the steps of the rows of all runs until now; -1: no rows */
+    int64_t interval;    /* the longest between two rows of a run, in steps; 0: not known */
     bool counts_alike;   /* checkpoints and rows count the same steps */
 };
 
@@ -193,8 +221,8 @@ static int metric_told_add(struct store *store, const struct metric_ancestor *an
 
 /* Whether the steps before a checkpoint are missing: they are more than the interval of the rows,
  * and more than a tenth of the steps before the checkpoint. `told` has the rows until the
- * checkpoint. A training that reports nothing in its first steps is left alone: its next run does
- * not report soon after the checkpoint either. */
+ * checkpoint. If a training reports nothing in its first steps, nothing counts as missing: its next
+ * run does not report soon after the checkpoint either. */
 static bool metric_is_untold(const struct metric_told *told, const struct metric_told *all,
                              int64_t begin, int64_t saved)
 {
@@ -212,6 +240,8 @@ static int metric_add_untold(struct store *store, const struct metric_lineage *l
     struct metric_told all = {.first = -1, .last = -1}, told = all;
     int64_t attempt = 0;
     int status = 0;
+    if (lineage->count < 2)
+        return 0;
     for (size_t i = 0; status == 0 && i < lineage->count; i++)
         status = metric_told_add(store, &lineage->runs[i], &all, &attempt, err);
     if (status < 0 || !all.counts_alike || !all.interval)

@@ -1,7 +1,7 @@
-/* Which version of the schema a file has, and the steps to the newest version.
+/* Which version of the schema a file has, and the migrations to the newest version.
  *
- * A number is not enough to tell the schema: a step may have changed after somebody had taken it.
- * So a file keeps a digest of each step that made it. */
+ * A number is not enough to tell the schema: a migration may have changed after a file had taken
+ * it. So a file keeps a digest of each migration that it has taken. */
 #include "daemon/store/store_private.h"
 
 #include "lib/text.h"
@@ -50,31 +50,31 @@ int store_identify(struct store *store, int64_t *ret_version, struct error *err)
     return 0;
 }
 
-static int migrate_step(struct store *store, const struct embedded_sql *step, int version,
-                        struct error *err)
+static int apply_migration(struct store *store, const struct embedded_sql *migration, int version,
+                           struct error *err)
 {
-    int status = store_exec(store, step->sql, "migrate", err);
+    int status = store_exec(store, migration->sql, "migrate", err);
     char *mark = text_format("PRAGMA user_version = %d; PRAGMA application_id = %d", version,
                              STORE_APPLICATION_ID);
     if (status == 0)
         status = store_exec(store, mark, "migrate", err);
     free(mark);
     if (status < 0 && err)
-        (void)error_prefix(err, "%s", step->name);
+        (void)error_prefix(err, "%s", migration->name);
     return status;
 }
 
-/* --- Files of an equal number ----------------------------------------------------------------- */
+/* --- Files with the same number --------------------------------------------------------------- */
 
-static void step_digest(const struct embedded_sql *step, char ret_digest[DIGEST_SIZE])
+static void migration_digest(const struct embedded_sql *migration, char ret_digest[DIGEST_SIZE])
 {
     unsigned char bytes[DIGEST_BYTES];
-    (void)crypto_generichash(bytes, sizeof bytes, (const unsigned char *)step->sql,
-                             strlen(step->sql), NULL, 0); /* does not fail for these sizes */
+    (void)crypto_generichash(bytes, sizeof bytes, (const unsigned char *)migration->sql,
+                             strlen(migration->sql), NULL, 0); /* does not fail for these sizes */
     (void)sodium_bin2hex(ret_digest, DIGEST_SIZE, bytes, sizeof bytes);
 }
 
-static int check_digest(struct store *store, const struct embedded_sql *step, int version,
+static int check_digest(struct store *store, const struct embedded_sql *migration, int version,
                         struct error *err)
 {
     char digest[DIGEST_SIZE], taken[128], own[128];
@@ -83,47 +83,48 @@ static int check_digest(struct store *store, const struct embedded_sql *step, in
                             version);
     int status = store_ask(store, sql, NULL, taken, sizeof taken, err);
     free(sql);
-    step_digest(step, digest);
-    (void)snprintf(own, sizeof own, "%s %s", step->name, digest);
+    migration_digest(migration, digest);
+    (void)snprintf(own, sizeof own, "%s %s", migration->name, digest);
     if (status < 0 || !taken[0] || text_equal(taken, own))
         return status;
-    return error_set_at(err, -ENOTSUP, store->path, 0, 0,
-                        "cannot open the record: another build of phased made its schema %d: %s, "
-                        "this one's is %s. Open it with that build, or move the file away to begin "
-                        "a new record",
-                        version, taken, own);
+    return error_set_at(
+        err, -ENOTSUP, store->path, 0, 0,
+        "cannot open the record: another build of phased made its schema %d: %s; "
+        "this build has %s. Open it with that build, or move the file away to begin "
+        "a new record",
+        version, taken, own);
 }
 
-static int keep_digests(struct store *store, const struct embedded_sql *steps, int count,
+static int keep_digests(struct store *store, const struct embedded_sql *list, int count,
                         struct error *err)
 {
     int status = 0;
     for (int i = 0; status == 0 && i < count; i++) {
         char digest[DIGEST_SIZE];
-        step_digest(&steps[i], digest);
+        migration_digest(&list[i], digest);
         char *sql = text_format("INSERT OR IGNORE INTO migration (version, name, digest)"
                                 " VALUES (%d, '%s', '%s')",
-                                i + 1, steps[i].name, digest);
+                                i + 1, list[i].name, digest);
         status = store_exec(store, sql, "migrate", err);
         free(sql);
     }
     return status;
 }
 
-int store_migrate(struct store *store, const struct embedded_sql *steps, int count,
+int store_migrate(struct store *store, const struct embedded_sql *list, int count,
                   struct error *err)
 {
     int64_t version;
     int status = store_identify(store, &version, err);
     for (int i = 0; status == 0 && i < version && i < count; i++)
-        status = check_digest(store, &steps[i], i + 1, err);
+        status = check_digest(store, &list[i], i + 1, err);
     if (status < 0 || version >= count)
         return status;
     status = store_begin_as(store, STORE_ANYBODY, err);
     for (int i = (int)version; status == 0 && i < count; i++)
-        status = migrate_step(store, &steps[i], i + 1, err);
+        status = apply_migration(store, &list[i], i + 1, err);
     if (status == 0)
-        status = keep_digests(store, steps, count, err);
+        status = keep_digests(store, list, count, err);
     if (status == 0)
         return store_commit(store, err);
     store_rollback(store);

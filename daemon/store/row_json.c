@@ -5,7 +5,6 @@
 #include "lib/json.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { ROW_JSON_NAME_SIZE = 32 }; /* bytes of a column's name in schema/queries */

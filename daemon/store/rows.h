@@ -19,9 +19,4 @@ int rows_insert_matrix(struct store *store, const struct phase *phase, const jso
 /* Writes what can change in a matrix. */
 int rows_save_matrix(struct store *store, const struct phase *phase, struct error *err);
 
-/* {value, stored name} of enum run_wish; WISH_NONE has no name, but NULL. */
-#define RUN_WISHES(X)                                                                              \
-    X(WISH_CANCEL, "cancel")                                                                       \
-    X(WISH_HOLD, "hold")
-
 #endif

@@ -2,9 +2,8 @@
  * its verdicts, and why it failed. */
 #include "daemon/store/store_private.h"
 #include "lib/expr/check.h"
-#include "lib/json.h"
 #include "lib/protocol/outcome.h"
-#include "lib/text.h"
+#include "lib/protocol/told_evidence.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -145,13 +144,13 @@ int store_checkpoints(struct store *store, uint64_t phase,
 int store_evidence_put(struct store *store, uint64_t run, const char *node, const json_t *evidence,
                        int64_t time_ms, struct error *err)
 {
-    const json_t *silent = json_object_get(evidence, "silent");
+    const struct told_evidence told = told_evidence_read(evidence);
     struct stmt *stmt = store_stmt(store, Q_EVIDENCE_PUT);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_text(stmt, ":node", node);
     stmt_bind_int(stmt, ":time", time_ms);
-    stmt_bind_real(stmt, ":silent", json_number(silent));
-    stmt_bind_text(stmt, ":summary", json_string_value(json_object_get(evidence, "summary")));
+    stmt_bind_real(stmt, ":silent", told.silent);
+    stmt_bind_text(stmt, ":summary", told.summary);
     stmt_bind_json(stmt, ":evidence", evidence);
     return stmt_run(stmt, err);
 }

@@ -57,27 +57,24 @@ int store_gpus_put(struct store *store, uint64_t run, const char *node, const js
 }
 
 /* How many seconds of a sample were seen. A span is incomplete at the begin and the end of a run,
- * when spans become longer, and when the driver is slow. A span has one sample more, and a
- * neighbour one less, if the first or last sample comes around a whole second. */
-static int64_t sample_seen_s(const json_t *sample)
+ * when spans become longer, and when the driver is slow. If the first or last sample comes around a
+ * whole second, a span has one sample too many, and its neighbour has one too few. */
+static int64_t sample_seen_s(const struct sample *sample)
 {
-    int64_t seconds = json_integer_value(json_object_get(sample, "seconds"));
-    const json_t *sampled = json_object_get(sample, "sampled");
-    int64_t seen = json_is_integer(sampled) ? json_integer_value(sampled) : seconds;
-    return seen >= 0 && seen <= 2 * seconds ? seen : seconds;
+    bool is_known = sample->sampled >= 0 && sample->sampled <= 2 * sample->seconds;
+    return is_known ? sample->sampled : sample->seconds;
 }
 
-static int gpu_idle_add(struct store *store, uint64_t run, const char *node, const json_t *sample,
-                        size_t i, struct error *err)
+static int gpu_idle_add(struct store *store, uint64_t run, const char *node,
+                        const struct sample *sample, size_t i, struct error *err)
 {
-    const json_t *util = json_array_get(json_object_get(sample, "util"), i);
-    if (!json_is_number(util))
+    if (!json_is_number(json_array_get(sample->columns[GPU_UTIL], i)))
         return 0;
     struct stmt *stmt = store_stmt(store, Q_GPU_IDLE_ADD);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_text(stmt, ":node", node);
-    bind_number(stmt, ":number", json_object_get(sample, "gpus"), i);
-    bind_number(stmt, ":util", json_object_get(sample, "util"), i);
+    bind_number(stmt, ":number", sample->gpus, i);
+    bind_number(stmt, ":util", sample->columns[GPU_UTIL], i);
     stmt_bind_int(stmt, ":seconds", sample_seen_s(sample));
     return stmt_run(stmt, err);
 }
@@ -85,27 +82,24 @@ static int gpu_idle_add(struct store *store, uint64_t run, const char *node, con
 int store_samples_put(struct store *store, uint64_t run, const char *node, const json_t *sample,
                       struct error *err)
 {
-    const json_t *numbers = json_object_get(sample, "gpus");
-    int64_t seconds = json_integer_value(json_object_get(sample, "seconds"));
-    int64_t from_s = json_integer_value(json_object_get(sample, "from"));
+    const struct sample told = sample_read(sample);
     int status = 0;
-    if ((seconds != 1 && seconds != 10 && seconds != 60) || from_s <= 0 || from_s > INT32_MAX * 8LL)
+    if ((told.seconds != 1 && told.seconds != 10 && told.seconds != 60) || told.from <= 0 ||
+        told.from > INT32_MAX * 8LL)
         return error_set(err, -EINVAL,
                          "a sample needs its time, and a length of 1, 10 or 60 seconds");
-    for (size_t i = 0; status == 0 && i < json_array_size(numbers); i++) {
+    for (size_t i = 0; status == 0 && i < json_array_size(told.gpus); i++) {
         struct stmt *stmt = store_stmt(store, Q_SAMPLE_PUT);
         stmt_bind_id(stmt, ":run", run);
         stmt_bind_text(stmt, ":node", node);
-        stmt_bind_int(stmt, ":number", json_integer_value(json_array_get(numbers, i)));
-        stmt_bind_int(stmt, ":seconds", seconds);
-        stmt_bind_int(stmt, ":time", 1000 * from_s);
-        for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++) {
-            const char *name = sample_parameters[column];
-            bind_number(stmt, name, json_object_get(sample, name + 1), i);
-        }
+        stmt_bind_int(stmt, ":number", json_integer_value(json_array_get(told.gpus, i)));
+        stmt_bind_int(stmt, ":seconds", told.seconds);
+        stmt_bind_int(stmt, ":time", 1000 * told.from);
+        for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++)
+            bind_number(stmt, sample_parameters[column], told.columns[column], i);
         status = stmt_run(stmt, err);
-        if (status == 0 && seconds > 1) /* single seconds are written besides */
-            status = gpu_idle_add(store, run, node, sample, i, err);
+        if (status == 0 && told.seconds > 1) /* single seconds are written besides */
+            status = gpu_idle_add(store, run, node, &told, i, err);
     }
     return status;
 }

@@ -149,7 +149,6 @@ void stmt_bind_real(struct stmt *stmt, const char *name, double value)
 
 void stmt_bind_text(struct stmt *stmt, const char *name, const char *text)
 {
-    /* A NULL pointer binds NULL. */
     stmt_note(stmt, name,
               sqlite3_bind_text(stmt->sqlite, stmt_parameter(stmt, name), text, -1, SQLITE_STATIC));
 }

@@ -39,11 +39,11 @@ void stmt_bind_id(struct stmt *stmt, const char *name, uint64_t id);
 void stmt_bind_time(struct stmt *stmt, const char *name, int64_t time_ms);
 /* NaN is NULL, as SQLite makes it. */
 void stmt_bind_real(struct stmt *stmt, const char *name, double value);
-/* NULL is NULL. */
+/* A NULL pointer binds NULL. */
 void stmt_bind_text(struct stmt *stmt, const char *name, const char *text);
 /* An empty text is NULL. */
 void stmt_bind_words(struct stmt *stmt, const char *name, const char *text);
-/* As compact JSON; NULL is NULL. */
+/* As compact JSON; a NULL pointer binds NULL. */
 void stmt_bind_json(struct stmt *stmt, const char *name, const json_t *json);
 
 /* 1: there is a row; 0: there is no row, or no further row; negative: the step failed. */

@@ -158,7 +158,8 @@ static int store_set_up(struct store *store, enum store_sharing sharing, int64_t
 {
     int64_t version;
     int status = store_connect(store, err);
-    /* Before the first read: in exclusive mode WAL needs no shared memory. */
+    /* Before the first read: the file may still use WAL, which needs no shared memory in exclusive
+     * mode. */
     if (status == 0 && sharing == STORE_ALONE)
         status = store_exec(store, "PRAGMA locking_mode = EXCLUSIVE", "open", err);
     if (status == 0)

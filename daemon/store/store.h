@@ -60,8 +60,8 @@ int store_commit(struct store *store, struct error *err);
 /* Does nothing without a transaction. */
 void store_rollback(struct store *store);
 /* Whether a failure with this code may pass by itself or by a person's help: a full disk, a lock, a
- * file system that is away. A write that fails with another code has a row that the record will
- * never take. Such a row is a mistake in phased. */
+ * file system that is away. If a write fails with another code, the record will never take its row.
+ * Such a row is a mistake in phased. */
 bool store_may_pass(int code);
 /* Called after a write failed with -EINVAL because of its values. SQLite has undone this write
  * alone, and the transaction goes on without it. False: the transaction is lost. */
@@ -146,9 +146,13 @@ int store_launch_load(struct store *store, uint64_t phase, struct store_launch *
                       struct error *err);
 void store_launch_fini(struct store_launch *launch);
 
-/* The resolved phase as its newest run really had it, with the type of GPU of that run. A new
+/* The resolved phase as its newest run really had it, with the type of GPU of that run. A phase
+ * without runs that reuses results is read as the newest run of the reused phase had it. A new
  * reference. -ENOENT. */
 int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, struct error *err);
+/* The resolved phase without what `by_gpu` changed in its runs. A new reference. -ENOENT. */
+int store_phase_spec_plain(struct store *store, uint64_t phase, json_t **ret_spec,
+                           struct error *err);
 
 /* The secret that signs the messages of a run: 64 hexadecimal digits. The record must have the run.
  * -ENOENT, also if the run has no secret. */
@@ -182,11 +186,20 @@ int store_journal_gap_add(struct store *store, uint64_t run, const char *node, u
 int store_metric_add(struct store *store, uint64_t run, int64_t step, const char *name,
                      double value, int64_t time_ms, struct error *err);
 
-/* Adds to `metrics` the rows of a phase's newest run, and of the runs that it resumed from the rows
- * up to the step of the checkpoint. Times count the seconds of training, without the waits between
- * runs. `ret_elapsed_s` (or NULL) gets the seconds so far. */
-int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, struct metrics *metrics,
-                       double *ret_elapsed_s, struct error *err);
+/* How far the training of a phase has come. */
+struct store_training {
+    double elapsed_s;
+    int64_t step; /* -1: no step came. A run that resumed has at least the step of its checkpoint */
+};
+
+/* Adds to `metrics` the rows of a phase's newest run. Of the runs that it resumed from, adds the
+ * rows up to the step of the checkpoint. A phase that reuses results has their rows, too. Times
+ * count the seconds of training, without the waits between runs. A long run has millions of rows.
+ * So only the series whose names are keys of `wanted` are read, and only the names of the other
+ * series. `wanted` NULL: all series are read. `ret_training` may be NULL. */
+int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, const json_t *wanted,
+                       struct metrics *metrics, struct store_training *ret_training,
+                       struct error *err);
 
 /* Says for people which entries the journals of these runs lack: "the journal of n1 lacks entries
  * 19 to 118 of run #1". NULL: they lack nothing. The caller frees the text. If the next run resumed
@@ -252,8 +265,8 @@ int store_node_failed(struct store *store, const struct store_node_failure *fail
  * cleared. `message` may be NULL. */
 int store_node_exclude(struct store *store, const char *node, const char *message, int64_t until_ms,
                        int64_t now_ms, struct error *err);
-/* Ends the exclusion of the node, and forgets the node's failures. Tells whether no exclusion was
- * there. */
+/* Ends the exclusion of the node, and forgets the node's failures. `ret_was_free`: the node was not
+ * excluded. */
 int store_node_clear(struct store *store, const char *node, int64_t now_ms, bool *ret_was_free,
                      struct error *err);
 /* The nodes that are excluded now, with commas between; the caller's to free(). NULL: no nodes. */
@@ -270,8 +283,8 @@ struct store_preflight {
 
 enum { STORE_PREFLIGHT_ROWS_MAX = 64 }; /* further rows are left out */
 
-/* Adds a preflight, or replaces the one of this run and node. -EINVAL: it is not a preflight; the
- * transaction is still good. */
+/* Adds a preflight, or replaces the preflight of this run and node. -EINVAL: it is not a preflight;
+ * the transaction is still good. */
 int store_preflight_add(struct store *store, const struct store_preflight *preflight,
                         struct error *err);
 
@@ -284,15 +297,15 @@ int store_gpus_put(struct store *store, uint64_t run, const char *node, const js
  * sample; the transaction is still good. */
 int store_samples_put(struct store *store, uint64_t run, const char *node, const json_t *sample,
                       struct error *err);
-/* Adds how many steps took how long on a node: the node's `pace` entry. */
+/* Adds a node's `pace` entry: how many steps took how long. */
 struct store_pace {
     int64_t step, steps, time_ms;
     double seconds;
 };
 int store_pace_put(struct store *store, uint64_t run, const char *node,
                    const struct store_pace *pace, struct error *err);
-/* Makes samples coarser that are more than a day old: tens of seconds become minutes, and single
- * seconds are dropped. If there are many, one call does a part: call it again later. */
+/* Makes samples that are more than a day old coarser: tens of seconds become minutes, and single
+ * seconds are dropped. If there are many samples, one call does a part: call it again later. */
 int store_samples_age(struct store *store, int64_t now_ms, struct error *err);
 
 /* --- Decisions -------------------------------------------------------------------------------- */
@@ -358,8 +371,6 @@ struct store_results {
 int store_result_list(struct store *store, const char *fingerprint, int64_t since_ms,
                       struct store_results *results, struct error *err);
 void store_results_fini(struct store_results *results);
-/* The last step of the results that a member has taken over; -1: no step. */
-int store_member_step(struct store *store, uint64_t phase, int64_t *ret_step, struct error *err);
 
 /* What a matrix has found of a member. The texts are borrowed. */
 struct store_member {

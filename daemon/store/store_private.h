@@ -39,11 +39,11 @@ int store_ask(struct store *store, const char *sql, int64_t *ret_number, char *t
 /* The number in the first column of the first row of `sql`. */
 int store_number(struct store *store, const char *sql, int64_t *ret_number, struct error *err);
 
-/* The version of the file's schema. Refuses a file of another program, a newer one, and one from
- * before MIGRATION_OLDEST. */
+/* The version of the file's schema. Refuses a file of another program, a file of a newer phased,
+ * and a version before MIGRATION_OLDEST. */
 int store_identify(struct store *store, int64_t *ret_version, struct error *err);
-/* Takes the steps that the file lacks, all in one transaction. */
-int store_migrate(struct store *store, const struct embedded_sql *steps, int count,
+/* Applies the migrations that the file lacks, all in one transaction. */
+int store_migrate(struct store *store, const struct embedded_sql *list, int count,
                   struct error *err);
 
 enum store_writer {
@@ -52,8 +52,8 @@ enum store_writer {
 };
 /* store_begin() for a caller that need not have the lease. */
 int store_begin_as(struct store *store, enum store_writer writer, struct error *err);
-/* Makes this daemon the only one that may write, also if others have the file open. The caller has
- * begun a transaction; its commit reports a failure. */
+/* Makes this daemon the only writer, even if other daemons have the file open. The caller has begun
+ * a transaction; its commit reports a failure. */
 void lease_take(struct store *store);
 
 /* Whether the folder of `path` is in a file system of a network. */
@@ -63,7 +63,7 @@ enum store_sharing {
     STORE_SHARED, /* WAL: others may read while the daemon writes */
     STORE_ALONE,  /* held exclusively: safe where memory maps and locks are not */
 };
-/* store_open() with this instead of what the file system asks for. */
+/* store_open() with this sharing, whatever the file system needs. */
 int store_open_as(const char *path, const char *runs, enum store_sharing sharing,
                   struct store **ret_store, struct error *err);
 

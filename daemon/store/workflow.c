@@ -7,7 +7,6 @@
 #include "lib/protocol/words.h"
 #include "lib/spec/overlay.h"
 #include "lib/spec/phase.h"
-#include "lib/text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -222,7 +221,8 @@ int store_find_run(struct store *store, uint64_t run, uint64_t *ret_workflow, st
     return find_workflow(stmt, "this run", ret_workflow, err);
 }
 
-int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, struct error *err)
+static int phase_spec(struct store *store, uint64_t phase, bool is_plain, json_t **ret_spec,
+                      struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_PHASE_SPEC);
     stmt_bind_id(stmt, ":phase", phase);
@@ -231,10 +231,21 @@ int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, str
         return status;
     json_t *spec = stmt_json(stmt, "spec");
     if (spec)
-        *ret_spec = overlay_apply(spec, stmt_text(stmt, "by_gpu"));
+        *ret_spec = overlay_apply(spec, is_plain ? NULL : stmt_text(stmt, "by_gpu"));
     json_decref(spec);
     stmt_reset(stmt);
     return spec ? 0 : error_set(err, -EUCLEAN, "the spec of phase %" PRIu64 " is not JSON", phase);
+}
+
+int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, struct error *err)
+{
+    return phase_spec(store, phase, false, ret_spec, err);
+}
+
+int store_phase_spec_plain(struct store *store, uint64_t phase, json_t **ret_spec,
+                           struct error *err)
+{
+    return phase_spec(store, phase, true, ret_spec, err);
 }
 
 int store_launch_load(struct store *store, uint64_t phase, struct store_launch *ret_launch,

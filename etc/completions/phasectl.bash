@@ -6,6 +6,10 @@ _phasectl_ask() {
     SSH_ASKPASS_REQUIRE=never setsid -w phasectl "$@" </dev/null 2>/dev/null
 }
 
+_phasectl_verbs() {
+    phasectl --help | awk '/^  [a-z]+ / { print $1 }'
+}
+
 _phasectl_addresses() {
     _phasectl_ask status --json |
         sed -nE 's|^ *"address": "([A-Za-z0-9_./-]+)",?$|\1|p; s|^ *"workflow": ([0-9]+),?$|\1|p' | sort -u
@@ -34,7 +38,7 @@ _phasectl() {
         mapfile -t COMPREPLY < <(compgen -W "$(_phasectl_hosts)" -- "${word#=}")
     elif [ "$COMP_CWORD" = "$at" ]; then
         mapfile -t COMPREPLY < <(compgen -W \
-            "$([ $at -gt 1 ] || echo --host) $(phasectl --help | awk '/^  [a-z]+ / { print $1 }')" -- "$word")
+            "$([ $at -gt 1 ] || echo --host) $(_phasectl_verbs)" -- "$word")
     elif [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W \
             "$(phasectl "$verb" --help 2>/dev/null | grep -oE -- '--[a-z-]+')" -- "$word")
@@ -50,6 +54,7 @@ _phasectl() {
         case $verb in
         submit | check | plan | rehearse | import | failures) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
         nodes) mapfile -t COMPREPLY < <(compgen -W "add clear $(_phasectl_nodes)" -- "$word") ;;
+        help) mapfile -t COMPREPLY < <(compgen -W "$(_phasectl_verbs)" -- "$word") ;;
         doctor | mcp) ;; # they have options only
         daemon) mapfile -t COMPREPLY < <(compgen -W 'start stop status build-slurm' -- "$word") ;;
         sandbox) mapfile -t COMPREPLY < <(compgen -W 'start stop status' -- "$word") ;;

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct {
     const char *words;  /* "at least 15" */
@@ -35,7 +34,8 @@ int check_from_json(const char *name, const json_t *json, struct check *ret_chec
                     "steps", &skip_steps, "seconds", &skip_s, "else", &otherwise, "advice",
                     &advice) < 0 ||
         !condition == !value)
-        return error_set(err, -EINVAL, "%s: damaged, or from a newer phased", name);
+        return error_set(err, -EINVAL, "%s: the check is damaged, or a newer phased wrote it",
+                         name);
     *ret_check = (struct check){
         .name = xstrdup(name),
         .condition = xstrdup_or_null(condition),
@@ -82,7 +82,7 @@ static int check_run(const struct check *check, const struct expr_scope *scope,
     return status;
 }
 
-/* Leaves out the windows: made-up rows are few, so they would only seem insufficient. */
+/* Leaves out the windows, because the few made-up rows would not fill them. */
 int check_try(const struct check *check, const struct expr_scope *scope, struct error *err)
 {
     struct expr_scope tried = *scope;
@@ -129,7 +129,8 @@ static void check_add_window(struct text *text, const struct expr_window *window
         return;
     text_add(text, " (");
     if (window->over_steps > 0)
-        text_addf(text, "over the last %lld steps: ", (long long)window->over_steps);
+        text_addf(text, "over the last %lld step%s: ", (long long)window->over_steps,
+                  window->over_steps == 1 ? "" : "s");
     else if (window->over_s > 0)
         text_addf(text, "over the last %s s: steps ", expr_number_text(window->over_s).data);
     else
@@ -180,7 +181,7 @@ void check_evaluate(const struct check *check, enum check_kind kind, const struc
                     struct verdict *ret_verdict)
 {
     struct expr_scope judged = *scope;
-    struct expr_result result;
+    struct expr_result result = {0};
     struct error error;
     struct text reason = {0};
     struct verdict verdict = {.name = xstrdup_or_null(check->name),
@@ -190,6 +191,7 @@ void check_evaluate(const struct check *check, enum check_kind kind, const struc
     judged.window = check->window;
     judged.full_windows = kind == CHECK_GUARD;
     int status = check_run(check, &judged, &result, &error);
+    verdict.work = result.work;
     if (status < 0) {
         verdict.outcome = status == -ENODATA ? CHECK_INSUFFICIENT : CHECK_ERROR;
         text_addf(&reason, "%s cannot be judged: %s", check->name, error.message);

@@ -8,10 +8,10 @@
  *   skip N steps     leaves out the steps up to N, counted from begin_step in a resumed run
  *   skip N seconds   leaves out the rows of the first N s
  *
- * A gate judges the rows that exist. A guard judges full windows only, because a run has just
- * begun: each series must reach back over the whole window. A check is *insufficient* if a metric
- * never came, or if no row lies in the window. expr.h says what NaN does. A check never passes if
- * its value or a comparison has a NaN. */
+ * A gate judges the rows that exist. A guard judges full windows only: each series must reach back
+ * over the whole window. Otherwise a run that has just begun would be judged by a few rows. A check
+ * is *insufficient* if a metric never came, or if no row lies in the window. expr.h says what NaN
+ * does. A check never passes if its value or a comparison has a NaN. */
 #ifndef PHASED_LIB_EXPR_CHECK_H
 #define PHASED_LIB_EXPR_CHECK_H
 
@@ -51,25 +51,26 @@ struct verdict {
     bool has_window;
     int64_t first_step, last_step; /* the rows that were read, see struct expr_result */
     size_t rows;
-    char *reason; /* one line for people: why the outcome is what it is */
-    char *advice; /* or NULL */
+    uint64_t work; /* what the judgement cost, see struct expr_result; not in the JSON */
+    char *reason;  /* one line for people: why the outcome is what it is */
+    char *advice;  /* or NULL */
 };
 
 /* Reads one check of the resolved workflow: {"condition": ...} or {"value": ..., "at_least": ...},
  * with "over" and "skip" as {"steps": N} or {"seconds": N}, "else": "fail" | "warn", "advice".
- * -EINVAL: lib/spec has written no such check. `ret_check` is the caller's to check_fini(). */
+ * -EINVAL: lib/spec has written no such check. The caller calls check_fini(). */
 int check_from_json(const char *name, const json_t *json, struct check *ret_check,
                     struct error *err);
 void check_fini(struct check *check);
 
-/* Tries the check before there is any data. The params are those of the scope, and every unknown
- * name is a metric with made-up rows. -EINVAL if the check could only be CHECK_ERROR: a condition
- * that is a number, a value that is text, a phase that does not come before. */
+/* Tries the check before there is any data. The params come from the scope, and every unknown name
+ * is a metric with made-up rows. -EINVAL if the check could only be CHECK_ERROR: a condition that
+ * is a number, a value that is text, a phase that does not come before. */
 int check_try(const struct check *check, const struct expr_scope *scope, struct error *err);
 
 /* Judges the check. The check gives the window, and the kind of the check gives `full_windows`. The
  * values in the scope are ignored. Never fails: if an expression cannot be evaluated, the verdict
- * is CHECK_ERROR. `ret_verdict` is the caller's to verdict_fini(). */
+ * is CHECK_ERROR. The caller calls verdict_fini(). */
 void check_evaluate(const struct check *check, enum check_kind kind, const struct expr_scope *scope,
                     struct verdict *ret_verdict);
 void verdict_fini(struct verdict *verdict);

@@ -29,7 +29,7 @@ struct expr_number expr_number_text(double number)
 }
 
 /* Keeps a comparison of two numbers for the report. */
-static void expr_keep_comparison(struct expr_result *result, const struct node *node, double a,
+static void expr_keep_comparison(struct expr_result *result, const struct expr_node *node, double a,
                                  double b)
 {
     struct text *text = &result->comparisons;
@@ -48,7 +48,7 @@ static struct value expr_newest(const struct value *value)
 
 /* Compares two operands. In Lua a text and a number are unequal. Here that is an error, because the
  * comparison is a mistake. */
-static int expr_compare(struct evaluation *evaluation, const struct node *node,
+static int expr_compare(struct evaluation *evaluation, const struct expr_node *node,
                         const struct value operands[2], struct value *ret_value)
 {
     struct value a = expr_newest(&operands[0]), b = expr_newest(&operands[1]);
@@ -81,31 +81,31 @@ static bool expr_is_true(const struct value *value)
     return value->type != VALUE_BOOLEAN || value->boolean;
 }
 
-/* Computes a node from its operands, which stay the caller's. */
+/* Computes a node from its operands. The caller still releases the operands. */
 static int expr_compute_node(struct evaluation *evaluation, const struct tree *tree,
-                             const struct node *node, const struct value *operands,
+                             const struct expr_node *node, const struct value *operands,
                              struct value *ret_value)
 {
     switch (node->kind) {
-    case NODE_VALUE:
+    case EXPR_NODE_VALUE:
         *ret_value = node->value;
         return 0;
-    case NODE_NAME:
+    case EXPR_NODE_NAME:
         return lookup_name(evaluation, &tree->names[node->name], ret_value);
-    case NODE_CALL:
+    case EXPR_NODE_CALL:
         return function_call(evaluation, node->function, node->percentile, operands, node->operands,
                              ret_value);
-    case NODE_NOT:
+    case EXPR_NODE_NOT:
         *ret_value = value_of_boolean(!expr_is_true(&operands[0]));
         return 0;
-    case NODE_NEGATE:
+    case EXPR_NODE_NEGATE:
         return value_map(evaluation, &operands[0], expr_negative, ret_value);
-    case NODE_ARITHMETIC:
+    case EXPR_NODE_ARITHMETIC:
         return value_combine(evaluation, &operands[0], &operands[1], node->operation, ret_value);
-    case NODE_COMPARISON:
+    case EXPR_NODE_COMPARISON:
         return expr_compare(evaluation, node, operands, ret_value);
-    case NODE_AND:
-    case NODE_OR:
+    case EXPR_NODE_AND:
+    case EXPR_NODE_OR:
         break;
     }
     return error_set(evaluation->err, -EINVAL, "cannot be evaluated");
@@ -127,10 +127,10 @@ static int expr_compute_nodes(struct evaluation *evaluation, const struct tree *
                               struct stack *stack)
 {
     for (size_t i = 0; i < tree->node_count; i++) {
-        const struct node *node = &tree->nodes[i];
+        const struct expr_node *node = &tree->nodes[i];
         struct value value, *operands = &stack->values[stack->height - node->operands];
-        if (node->kind == NODE_AND || node->kind == NODE_OR) {
-            if (expr_is_true(&operands[0]) == (node->kind == NODE_OR))
+        if (node->kind == EXPR_NODE_AND || node->kind == EXPR_NODE_OR) {
+            if (expr_is_true(&operands[0]) == (node->kind == EXPR_NODE_OR))
                 i = node->last;
             else
                 stack_drop(stack, evaluation, 1);
@@ -182,6 +182,7 @@ int expr_evaluate(const char *text, const struct expr_scope *scope, struct expr_
         return status;
     struct stack stack = {.values = xcalloc(tree.node_count, sizeof *stack.values)};
     status = expr_compute_nodes(&evaluation, &tree, &stack);
+    ret_result->work = evaluation.result.work = evaluation.work;
     if (status == 0) {
         expr_keep_result(&evaluation.result, &stack.values[0]);
         *ret_result = evaluation.result;
@@ -202,10 +203,10 @@ void expr_result_fini(struct expr_result *result)
     *result = (struct expr_result){0};
 }
 
-/* Returns an integer if the number is whole and a double can tell it from its neighbours. */
+/* Returns an integer if the number is whole and less than 2^53: 2^53 + 1 is rounded to 2^53. */
 static json_t *expr_number_json(double number)
 {
-    if (floor(number) == number && fabs(number) <= 9007199254740992.0)
+    if (floor(number) == number && fabs(number) < 9007199254740992.0)
         return json_integer((json_int_t)number);
     return json_real(number);
 }

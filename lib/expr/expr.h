@@ -17,9 +17,9 @@
  * becomes a whole param (16 / 2 is 8). An expression is *insufficient* (-ENODATA) if a name has no
  * meaning, or if a series has no rows in the window.
  *
- * NaN: what is computed from a NaN is NaN; only count counts it like any value. A comparison with
- * NaN is false (but ~= is true), and `nan_compared` of the result says that there was such a
- * comparison. So a check with `not (loss > 5)` cannot pass by a NaN. */
+ * NaN: a value that is computed from a NaN is NaN; only count() counts a NaN like any value. A
+ * comparison with NaN is false (but ~= is true), and `nan_compared` of the result says that there
+ * was such a comparison. So a check with `not (loss > 5)` cannot pass by a NaN. */
 #ifndef PHASED_LIB_EXPR_EXPR_H
 #define PHASED_LIB_EXPR_EXPR_H
 
@@ -40,7 +40,7 @@ enum {
 
 /* A part of a series; all members zero: the whole series. */
 struct expr_window {
-    /* Keep the rows of the last so many steps or seconds, counted back from the newest row of each
+    /* Keep the rows of this many last steps or seconds, counted back from the newest row of each
      * series: over 50 steps keeps the steps above newest - 50. At most one of the two is set. */
     int64_t over_steps;
     double over_s;
@@ -82,9 +82,14 @@ struct expr_result {
     /* The comparisons of numbers, in the order of their evaluation: "5.06 > 4.6, 2 > 3 (false)". */
     struct text comparisons;
     /* The rows that were read: the first and last step of all series, and the number of rows of the
-     * shortest series. No rows: the expression used no metric. */
+     * shortest series. Series of earlier phases count only if the expression uses no series of its
+     * own phase. No rows: the expression used no metric. */
+    bool has_own_rows;
     int64_t first_step, last_step;
     size_t rows;
+    /* How many rows were to be read; a row that is read twice counts twice. Also set on a
+     * failure. */
+    uint64_t work;
 };
 
 /* A name in an expression that is not a function. */
@@ -95,13 +100,13 @@ struct expr_name {
 };
 
 /* Lists the names in `text` (without the `=` of a derived param), each once, in their order; the
- * array is the caller's to free(). Returns how many there are. If it is wrong, returns -EINVAL,
- * and `err` has line 1 and the column in bytes, from 1. */
+ * caller frees the array. Returns how many there are. If the text is wrong, returns -EINVAL, and
+ * `err` has line 1 and the column in bytes, from 1. */
 int expr_list_names(const char *text, struct expr_name **ret_names, struct error *err);
 
 /* Evaluates `text`. Fails with -ENODATA if data is insufficient, -EINVAL if the expression is
  * wrong, -E2BIG if it needs too much time or memory. If the result is a series, its newest value is
- * returned. On success `ret_result` is the caller's to expr_result_fini(). */
+ * returned. On success, the caller calls expr_result_fini(). */
 int expr_evaluate(const char *text, const struct expr_scope *scope, struct expr_result *ret_result,
                   struct error *err);
 void expr_result_fini(struct expr_result *result);
@@ -112,9 +117,9 @@ struct expr_number {
 };
 struct expr_number expr_number_text(double number);
 
-/* Evaluates a derived param from other params. Returns its value as JSON, the caller's: a string, a
- * boolean, an integer if the result is whole, else a real. The message of -ENODATA names the
- * missing param. -EINVAL also if the result is NaN or infinite. */
+/* Evaluates a derived param from other params. Returns its value as JSON, a new reference: a
+ * string, a boolean, an integer if the result is whole, else a real. The message of -ENODATA names
+ * the missing param. -EINVAL also if the result is NaN or infinite. */
 int expr_compute(const char *text, const struct expr_scope *scope, json_t **ret_value,
                  struct error *err);
 

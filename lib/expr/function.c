@@ -189,11 +189,48 @@ const struct function *function_find(const char *name, double *ret_percentile)
     return &functions[percentiles];
 }
 
+/* What other languages and libraries call the functions. */
+static const struct {
+    const char *name, *ours;
+} function_synonyms[] = {
+    {"avg", "mean"},
+    {"average", "mean"},
+    {"std", "stddev"},
+    {"stdev", "stddev"},
+    {"sd", "stddev"},
+    {"sigma", "stddev"},
+    {"trend", "slope"},
+    {"gradient", "slope"},
+    {"minimum", "min"},
+    {"maximum", "max"},
+    {"latest", "last"},
+    {"newest", "last"},
+    {"final", "last"},
+    {"current", "last"},
+    {"initial", "first"},
+    {"total", "sum"},
+    {"len", "count"},
+    {"length", "count"},
+    {"size", "count"},
+    {"isnan", "nan"},
+    {"is_nan", "nan"},
+    {"isfinite", "finite"},
+    {"is_finite", "finite"},
+    {"ln", "log"},
+    {"fabs", "abs"},
+    {"percentile", "p01 .. p99"},
+    {"quantile", "p01 .. p99"},
+};
+
 const char *function_suggest(const char *name)
 {
     const char *names[sizeof functions / sizeof *functions];
     if (name[0] == 'p' && isdigit((unsigned char)name[1]))
         return "p01 .. p99";
+    for (size_t i = 0; i < sizeof function_synonyms / sizeof *function_synonyms; i++) {
+        if (text_equal(name, function_synonyms[i].name))
+            return function_synonyms[i].ours;
+    }
     for (size_t i = 0; i < function_count; i++)
         names[i] = functions[i].name;
     return text_nearest(name, names, function_count - 1);

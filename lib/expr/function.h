@@ -32,7 +32,7 @@ extern const size_t function_count;
  * is the wanted percentile. For any other function, `ret_percentile` comes from the table. */
 const struct function *function_find(const char *name, double *ret_percentile);
 
-/* Returns the name that is nearest to a wrong one, or NULL. */
+/* Returns the known name that is most similar to a wrong name, or NULL. */
 const char *function_suggest(const char *name);
 
 /* Returns how many arguments the function takes. A function that combines also takes fewer. */

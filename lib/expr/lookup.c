@@ -32,7 +32,7 @@ static int lookup_json(struct evaluation *evaluation, const char *name, const js
                        struct value *ret_value)
 {
     json_int_t whole = json_integer_value(json);
-    if (whole > (1LL << 53) || whole < -(1LL << 53))
+    if (whole >= (1LL << 53) || whole <= -(1LL << 53))
         return error_set(evaluation->err, -EINVAL, "%s is too large to compute with: %lld", name,
                          (long long)whole);
     if (json_is_boolean(json))
@@ -86,10 +86,14 @@ static size_t lookup_over(const struct metrics_series *series, const struct expr
 }
 
 /* Keeps for the report which rows were read. */
-static void lookup_note(struct expr_result *result, const struct metrics_row *rows, size_t count)
+static void lookup_note(struct expr_result *result, bool is_own, const struct metrics_row *rows,
+                        size_t count)
 {
     int64_t first = rows[0].step, last = rows[count - 1].step;
-    bool is_first = result->rows == 0;
+    bool is_first = result->rows == 0 || (is_own && !result->has_own_rows);
+    if (result->has_own_rows && !is_own)
+        return;
+    result->has_own_rows = is_own;
     result->first_step = is_first || first < result->first_step ? first : result->first_step;
     result->last_step = is_first || last > result->last_step ? last : result->last_step;
     result->rows = is_first || count < result->rows ? count : result->rows;
@@ -114,7 +118,7 @@ static int lookup_rows(struct evaluation *evaluation, const struct expr_name *na
         return error_set(evaluation->err, -ENODATA, "%s%s%s does not fill its window yet",
                          name->phase, dot, name->name);
     series = (struct metrics_series){.rows = series.rows + begin, .count = series.count - begin};
-    lookup_note(&evaluation->result, series.rows, series.count);
+    lookup_note(&evaluation->result, !name->phase[0], series.rows, series.count);
     *ret_value = (struct value){.type = VALUE_SERIES, .series = series};
     return 0;
 }

@@ -17,8 +17,8 @@ struct series {
     char *name;
     struct metrics_row *rows;
     size_t count, capacity;
-    size_t sorted;   /* so many rows at the front are sorted, with each step once */
-    bool is_sampled; /* ... or, in a series of samples, as often as the step came */
+    size_t sorted;   /* this many rows at the front are sorted, with each step once */
+    bool is_sampled; /* a series of samples: a step may come several times */
 };
 
 struct metrics {
@@ -147,6 +147,11 @@ static struct series *metrics_series_of(struct metrics *metrics, const char *nam
 {
     struct series *series = metrics_find_series(metrics, name);
     return series ? series : metrics_make_series(metrics, name);
+}
+
+void metrics_add_name(struct metrics *metrics, const char *name)
+{
+    (void)metrics_series_of(metrics, name);
 }
 
 void metrics_add_sample(struct metrics *metrics, const char *name, int64_t step, double time_s,

@@ -29,6 +29,9 @@ struct metrics_series {
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);
 
+/* Makes a series without rows, if there is no series with this name. */
+void metrics_add_name(struct metrics *metrics, const char *name);
+
 /* Adds a row, or replaces the row of this step. Fast for any order of steps. */
 void metrics_add(struct metrics *metrics, const char *name, int64_t step, double time_s,
                  double value);

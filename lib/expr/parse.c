@@ -78,9 +78,11 @@ static const struct symbol symbols[] = {
     {"%", BINDS_PRODUCT, OPERATION_MODULO, NULL},
     {"^", BINDS_POWER, OPERATION_POWER, NULL},
     {"$", BINDS_NOTHING, 0, "write names without $ in an expression"},
-    {"[", BINDS_NOTHING, 0, "there are no tables here"},
-    {"{", BINDS_NOTHING, 0, "there are no tables here"},
-    {":", BINDS_NOTHING, 0, "there are no methods here"},
+    {"[", BINDS_NOTHING, 0,
+     "there are no lists here; in a check, write last(loss) or give the check a window: "
+     "over: 50 steps"},
+    {"{", BINDS_NOTHING, 0, "an expression is a number, true or false"},
+    {":", BINDS_NOTHING, 0, "keys such as over: 50 steps stand beside the expression"},
     {";", BINDS_NOTHING, 0, "an expression is one value, not statements"},
 };
 static const struct symbol symbol_and = {"and", BINDS_AND, 0, NULL};
@@ -117,9 +119,9 @@ __attribute__((format(printf, 3, 4))) static int parse_refuse(const struct parse
 }
 
 /* Adds a node. There is room, because every node needs at least one character. */
-static struct node *parse_add(struct parser *parser, enum node_kind kind, size_t operands)
+static struct expr_node *parse_add(struct parser *parser, enum expr_node_kind kind, size_t operands)
 {
-    struct node *node = &parser->tree.nodes[parser->tree.node_count++];
+    struct expr_node *node = &parser->tree.nodes[parser->tree.node_count++];
     node->kind = kind;
     node->operands = operands;
     return node;
@@ -144,10 +146,7 @@ static bool begins_word(unsigned char c)
 
 static unsigned word_size(const char *text)
 {
-    unsigned size = 0;
-    while (isalnum((unsigned char)text[size]) || text[size] == '_')
-        size++;
-    return size;
+    return (unsigned)text_name_size(text, "_");
 }
 
 /* Shows the whole character if it is one: half of a UTF-8 sequence cannot be shown. */
@@ -240,7 +239,7 @@ static int parse_number(struct parser *parser)
                             text + start);
     if (!isfinite(number))
         return parse_refuse(parser, start, "the number is too large");
-    parse_add(parser, NODE_VALUE, 0)->value = value_of_number(number);
+    parse_add(parser, EXPR_NODE_VALUE, 0)->value = value_of_number(number);
     return parse_next(parser);
 }
 
@@ -255,7 +254,7 @@ static int parse_string(struct parser *parser)
         if (c == '\\' || c < ' ')
             return parse_refuse(parser, parser->at, "text cannot hold escapes or control bytes");
     } while (text[parser->at] != text[start]);
-    parse_add(parser, NODE_VALUE, 0)->value =
+    parse_add(parser, EXPR_NODE_VALUE, 0)->value =
         (struct value){.type = VALUE_TEXT, .text = {text + start + 1, parser->at++ - start - 1}};
     return parse_next(parser);
 }
@@ -288,14 +287,14 @@ static int parse_name(struct parser *parser, const char *word, unsigned start)
         if (parser->text[parser->at] == '.' || parser->text[parser->at] == '(')
             return parse_refuse(parser, parser->at, "only phase.name can be written");
     }
-    parse_add(parser, NODE_NAME, 0)->name = parse_name_index(&parser->tree, &name);
+    parse_add(parser, EXPR_NODE_NAME, 0)->name = parse_name_index(&parser->tree, &name);
     return parse_next(parser);
 }
 
 static int parse_binary(struct parser *parser, enum binding loosest);
 
-/* Reads from behind an opening parenthesis to its end. `arguments` counts the arguments of a call.
- * NULL: the parenthesis only groups, so a comma is wrong. */
+/* Reads from behind an opening parenthesis to the closing parenthesis. `arguments` counts the
+ * arguments of a call. NULL: the parenthesis only groups, so a comma is wrong. */
 static int parse_parenthesis(struct parser *parser, unsigned start, size_t *arguments)
 {
     if (parser->parentheses == PARSE_PARENTHESES_MAX)
@@ -335,9 +334,11 @@ static int parse_call(struct parser *parser, const char *name, unsigned start)
     size_t wanted = function_arguments(function);
     bool takes_fewer = function->combine != OPERATION_NONE;
     if (takes_fewer ? arguments > wanted : arguments != wanted)
-        return parse_refuse(parser, start, "%s takes %zu argument%s%s, not %zu", name, wanted,
-                            wanted == 1 ? "" : "s", takes_fewer ? " at most" : "", arguments);
-    struct node *node = parse_add(parser, NODE_CALL, arguments);
+        return parse_refuse(
+            parser, start, "%s takes %zu argument%s%s, not %zu%s", name, wanted,
+            wanted == 1 ? "" : "s", takes_fewer ? " at most" : "", arguments,
+            function->map || takes_fewer ? "" : "; a window is a key of the check: over: 50 steps");
+    struct expr_node *node = parse_add(parser, EXPR_NODE_CALL, arguments);
     node->function = function;
     node->percentile = percentile;
     return parse_next(parser);
@@ -354,7 +355,7 @@ static int parse_operand_word(struct parser *parser)
     if (text_equal(word, "and") || text_equal(word, "or"))
         return parse_refuse(parser, start, "a value is missing before '%s'", word);
     if (text_equal(word, "true") || text_equal(word, "false")) {
-        parse_add(parser, NODE_VALUE, 0)->value = value_of_boolean(text_equal(word, "true"));
+        parse_add(parser, EXPR_NODE_VALUE, 0)->value = value_of_boolean(text_equal(word, "true"));
         return parse_next(parser);
     }
     unsigned behind = parser->at;
@@ -411,13 +412,13 @@ static int parse_unary(struct parser *parser)
         parser->at += is_not ? 3 : 1;
         status = parse_unary(parser);
         if (status == 0)
-            parse_add(parser, is_not ? NODE_NOT : NODE_NEGATE, 1);
+            parse_add(parser, is_not ? EXPR_NODE_NOT : EXPR_NODE_NEGATE, 1);
     } else {
         status = parse_operand(parser);
         if (status == 0 && parser->next->binding == BINDS_POWER) {
             status = parse_unary(parser);
             if (status == 0)
-                parse_add(parser, NODE_ARITHMETIC, 2)->operation = OPERATION_POWER;
+                parse_add(parser, EXPR_NODE_ARITHMETIC, 2)->operation = OPERATION_POWER;
         }
     }
     parser->nested--;
@@ -429,18 +430,18 @@ static int parse_right(struct parser *parser, const struct symbol *symbol)
 {
     size_t between = parser->tree.node_count;
     if (symbol->binding <= BINDS_AND)
-        parse_add(parser, symbol->binding == BINDS_AND ? NODE_AND : NODE_OR, 1);
+        parse_add(parser, symbol->binding == BINDS_AND ? EXPR_NODE_AND : EXPR_NODE_OR, 1);
     int status = parse_binary(parser, symbol->binding + 1);
     if (status < 0)
         return status;
     if (symbol->binding <= BINDS_AND) {
         parser->tree.nodes[between].last = parser->tree.node_count - 1;
     } else if (symbol->binding == BINDS_COMPARISON) {
-        struct node *node = parse_add(parser, NODE_COMPARISON, 2);
+        struct expr_node *node = parse_add(parser, EXPR_NODE_COMPARISON, 2);
         node->comparison = (enum comparison)symbol->meaning;
         node->symbol = symbol->text;
     } else {
-        parse_add(parser, NODE_ARITHMETIC, 2)->operation = (enum operation)symbol->meaning;
+        parse_add(parser, EXPR_NODE_ARITHMETIC, 2)->operation = (enum operation)symbol->meaning;
     }
     return 0;
 }

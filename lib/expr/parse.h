@@ -14,33 +14,33 @@
 struct error;
 struct function;
 
-enum node_kind {
-    NODE_VALUE,      /* a number, a text, true or false */
-    NODE_NAME,       /* a param, a fact or a metric */
-    NODE_CALL,       /* a function with `operands` arguments */
-    NODE_NOT,        /* not a */
-    NODE_NEGATE,     /* -a */
-    NODE_ARITHMETIC, /* a + b */
-    NODE_COMPARISON, /* a < b */
-    NODE_AND,        /* if a is false, it is the result and b is skipped; else drops a */
-    NODE_OR,         /* as NODE_AND, if a is true */
+enum expr_node_kind {
+    EXPR_NODE_VALUE,      /* a number, a text, true or false */
+    EXPR_NODE_NAME,       /* a param, a fact or a metric */
+    EXPR_NODE_CALL,       /* a function with `operands` arguments */
+    EXPR_NODE_NOT,        /* not a */
+    EXPR_NODE_NEGATE,     /* -a */
+    EXPR_NODE_ARITHMETIC, /* a + b */
+    EXPR_NODE_COMPARISON, /* a < b */
+    EXPR_NODE_AND,        /* if a is false, it is the result and b is skipped; else drops a */
+    EXPR_NODE_OR,         /* as EXPR_NODE_AND, if a is true */
 };
 
-struct node {
-    enum node_kind kind;
+struct expr_node {
+    enum expr_node_kind kind;
     size_t operands;                 /* how many values the node takes from the stack */
-    struct value value;              /* of NODE_VALUE; a text points into the expression */
-    size_t name;                     /* of NODE_NAME: the index in `names` of the tree */
-    const struct function *function; /* of NODE_CALL */
+    struct value value;              /* of EXPR_NODE_VALUE; a text points into the expression */
+    size_t name;                     /* of EXPR_NODE_NAME: the index in `names` of the tree */
+    const struct function *function; /* of EXPR_NODE_CALL */
     double percentile;
-    enum operation operation;   /* of NODE_ARITHMETIC */
-    enum comparison comparison; /* of NODE_COMPARISON */
+    enum operation operation;   /* of EXPR_NODE_ARITHMETIC */
+    enum comparison comparison; /* of EXPR_NODE_COMPARISON */
     const char *symbol;         /* "<=" */
-    size_t last;                /* of NODE_AND and NODE_OR: the last node of the second operand */
+    size_t last; /* of EXPR_NODE_AND and EXPR_NODE_OR: the last node of the second operand */
 };
 
 struct tree {
-    struct node *nodes;
+    struct expr_node *nodes;
     size_t node_count;
     struct expr_name *names; /* each name once */
     size_t name_count;

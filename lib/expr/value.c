@@ -151,7 +151,7 @@ static int operand_of(struct evaluation *evaluation, const struct value *value,
     return value_number(evaluation, value, &ret_operand->number);
 }
 
-/* Moves both operands to the next step that both have. Returns false if there is no other. */
+/* Moves both operands to the next step that both have. Returns false if there is no such step. */
 static bool operands_meet(struct operand *a, struct operand *b)
 {
     const struct metrics_row *a_rows = a->series.rows, *b_rows = b->series.rows;

@@ -5,9 +5,9 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/protocol/words.h"
-#include "lib/spec/node.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/yaml.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -21,8 +21,6 @@
 
 static const char *const catalogue_keys[] = {"title", "pattern", "cause",
                                              "blame", "tells",   "advice"};
-/* The causes of a run's failure that a printed line can show. */
-static const char *const catalogue_causes[] = {"exit", "oom", "nan", "hang", "node_fail", "launch"};
 static const char *const catalogue_tells[] = {"cause", "sign", "consequence"};
 
 enum { WHY_SIZE = 160 }; /* of a message about a pattern */
@@ -32,22 +30,22 @@ enum { WHY_SIZE = 160 }; /* of a message about a pattern */
 /* --- One entry -------------------------------------------------------------------------------- */
 
 /* Returns the text at `key`, or `otherwise` if the key is absent. NULL: a problem was added. */
-static const char *catalogue_text(const struct node *entry, const char *key, size_t size_max,
+static const char *catalogue_text(const struct yaml_node *entry, const char *key, size_t size_max,
                                   const char *otherwise, struct spec_problems *problems)
 {
-    const struct node *node = node_get(entry, key);
+    const struct yaml_node *node = yaml_get(entry, key);
     if (!node)
         return otherwise;
-    if (node->kind != NODE_SCALAR || !node->text[0])
-        node_problem(problems, node, "must be a text");
+    if (node->kind != YAML_SCALAR || !node->text[0])
+        yaml_problem(problems, node, "must be a text");
     else if (strlen(node->text) > size_max)
-        node_problem(problems, node, "longer than %zu bytes", size_max);
+        yaml_problem(problems, node, "longer than %zu bytes", size_max);
     else
         return node->text;
     return NULL;
 }
 
-static const char *catalogue_word(const struct node *entry, const char *key,
+static const char *catalogue_word(const struct yaml_node *entry, const char *key,
                                   const char *const *words, size_t count, const char *otherwise,
                                   struct spec_problems *problems)
 {
@@ -55,9 +53,8 @@ static const char *catalogue_word(const struct node *entry, const char *key,
     struct text list = {0};
     if (!word || text_is_one_of(word, words, count))
         return word;
-    for (size_t i = 0; i < count; i++)
-        text_addf(&list, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", words[i]);
-    node_problem(problems, node_get(entry, key), "must be %s", text_string(&list));
+    text_add_list(&list, words, count, " or ");
+    yaml_problem(problems, yaml_get(entry, key), "must be %s", text_string(&list));
     text_fini(&list);
     return NULL;
 }
@@ -83,25 +80,25 @@ static bool catalogue_compiles(const char *pattern)
 }
 
 /* Returns whether the pattern refers to its own groups, as in (.)\1. */
-static bool catalogue_check_pattern(const struct node *node, struct spec_problems *problems)
+static bool catalogue_check_pattern(const struct yaml_node *node, struct spec_problems *problems)
 {
     size_t at;
     uint32_t references = 0;
     char why[WHY_SIZE];
-    if (node->kind != NODE_SCALAR || !node->text[0]) {
-        node_problem(problems, node, "must be a text");
+    if (node->kind != YAML_SCALAR || !node->text[0]) {
+        yaml_problem(problems, node, "must be a text");
         return false;
     }
     pcre2_code *compiled = catalogue_compile(node->text, &at, why);
     if (!compiled) {
-        node_problem_at(problems, node, at, "the pattern is wrong: %s", why);
+        yaml_problem_at(problems, node, at, "the pattern is wrong: %s", why);
         return false;
     }
     (void)pcre2_pattern_info(compiled, PCRE2_INFO_BACKREFMAX, &references); /* cannot fail */
     pcre2_match_data *match = pcre2_match_data_create_from_pattern(compiled, NULL);
     bool fits_all = pcre2_match(compiled, (PCRE2_SPTR) "", 0, 0, 0, match, NULL) >= 0;
     if (fits_all)
-        node_problem(problems, node, "the pattern matches an empty line, and so every line");
+        yaml_problem(problems, node, "the pattern matches an empty line, and so every line");
     pcre2_match_data_free(match);
     pcre2_code_free(compiled);
     return references > 0;
@@ -121,7 +118,7 @@ static void catalogue_add_pattern(struct text *text, const char *pattern)
 /* Joins patterns to one. Two patterns may have groups of the same name: (?J:...). If a pattern
  * refers to its groups, the groups of each pattern are numbered from 1: (?|...). Then equal numbers
  * must have equal names. */
-static void catalogue_join(const struct node *list, struct text *text,
+static void catalogue_join(const struct yaml_node *list, struct text *text,
                            struct spec_problems *problems)
 {
     size_t error_count = problems->error_count, at;
@@ -139,36 +136,36 @@ static void catalogue_join(const struct node *list, struct text *text,
     text_add(text, ")");
     pcre2_code *compiled = catalogue_compile(text_string(text), &at, why);
     if (!compiled)
-        node_problem(problems, list, "the patterns cannot be alternatives of one pattern: %s", why);
+        yaml_problem(problems, list, "the patterns cannot be alternatives of one pattern: %s", why);
     pcre2_code_free(compiled);
 }
 
 /* Reads one pattern, or a list of alternative patterns. Returns a new reference. NULL: a problem
  * was added. */
-static json_t *catalogue_pattern(const struct node *entry, struct spec_problems *problems)
+static json_t *catalogue_pattern(const struct yaml_node *entry, struct spec_problems *problems)
 {
-    const struct node *node = node_get(entry, "pattern");
+    const struct yaml_node *node = yaml_get(entry, "pattern");
     size_t error_count = problems->error_count;
     struct text text = {0};
     if (!node)
-        node_missing(problems, entry, "pattern",
+        yaml_missing(problems, entry, "pattern",
                      "missing: the pattern that recognises the failure");
-    if (node && node->kind == NODE_LIST)
+    if (node && node->kind == YAML_LIST)
         catalogue_join(node, &text, problems);
-    if (node && node->kind != NODE_LIST) {
+    if (node && node->kind != YAML_LIST) {
         (void)catalogue_check_pattern(node, problems);
-        text_add(&text, node->kind == NODE_SCALAR ? node->text : "");
+        text_add(&text, node->kind == YAML_SCALAR ? node->text : "");
     }
     if (node && text.size > CATALOGUE_PATTERN_MAX)
-        node_problem(problems, node, "longer than %d bytes", CATALOGUE_PATTERN_MAX);
+        yaml_problem(problems, node, "longer than %d bytes", CATALOGUE_PATTERN_MAX);
     else if (node && !text.size && problems->error_count == error_count)
-        node_problem(problems, node, "must be a text");
+        yaml_problem(problems, node, "must be a text");
     json_t *pattern = problems->error_count == error_count ? json_string(text_string(&text)) : NULL;
     text_fini(&text);
     return pattern;
 }
 
-static void catalogue_check_keys(const struct node *entry, struct spec_problems *problems)
+static void catalogue_check_keys(const struct yaml_node *entry, struct spec_problems *problems)
 {
     for (size_t i = 0; i < entry->count; i++) {
         const char *key = entry->items[i]->key;
@@ -177,34 +174,37 @@ static void catalogue_check_keys(const struct node *entry, struct spec_problems 
         const char *near =
             spec_problems_nearest(problems, key, catalogue_keys, COUNT(catalogue_keys));
         if (near)
-            node_key_problem(problems, entry->items[i], "unknown key; did you mean %s?", near);
+            yaml_key_problem(problems, entry->items[i], "unknown key; did you mean %s?", near);
         else
-            node_key_problem(problems, entry->items[i], "unknown key");
+            yaml_key_problem(problems, entry->items[i], "unknown key");
     }
 }
 
 /* phased excludes nodes for these causes only. */
-static void catalogue_check_blame(const struct node *entry, const char *cause, const char *blame,
-                                  struct spec_problems *problems)
+static void catalogue_check_blame(const struct yaml_node *entry, const char *cause,
+                                  const char *blame, struct spec_problems *problems)
 {
-    bool is_by_node = text_equal(cause, "node_fail") || text_equal(cause, "launch");
+    int parsed = run_cause_parse(cause);
+    bool is_by_node = parsed == CAUSE_NODE_FAIL || parsed == CAUSE_LAUNCH;
     if (failure_blame_parse(blame) == BLAME_NODE && !is_by_node)
-        node_problem(problems, node_get(entry, "blame"),
+        yaml_problem(problems, yaml_get(entry, "blame"),
                      "node is only for the causes node_fail and launch");
 }
 
-static json_t *catalogue_entry(const struct node *node, struct spec_problems *problems)
+static json_t *catalogue_entry(const struct yaml_node *node, struct spec_problems *problems)
 {
     size_t error_count = problems->error_count;
     (void)scope_check_name(problems, node); /* a problem is counted below */
-    if (!node_map(problems, node, "a map with pattern, cause, blame and advice"))
+    if (!yaml_map(problems, node, "a map with pattern, cause, blame and advice"))
         return NULL;
     catalogue_check_keys(node, problems);
     json_t *pattern = catalogue_pattern(node, problems);
     const char *title = catalogue_text(node, "title", CATALOGUE_TITLE_MAX, node->key, problems);
     const char *advice = catalogue_text(node, "advice", CATALOGUE_ADVICE_MAX, "", problems);
+    const char *causes[CAUSE_COUNT];
+    size_t cause_count = run_cause_list(run_cause_is_printed, causes);
     const char *cause =
-        catalogue_word(node, "cause", catalogue_causes, COUNT(catalogue_causes), "exit", problems);
+        catalogue_word(node, "cause", causes, cause_count, run_cause_name(CAUSE_EXIT), problems);
     const char *blame =
         catalogue_word(node, "blame", failure_blame_names, BLAME_COUNT, "none", problems);
     const char *tells =
@@ -224,12 +224,13 @@ static json_t *catalogue_entry(const struct node *node, struct spec_problems *pr
 
 /* Whether a valid entry of the user's file replaces this entry. An entry with a problem replaces
  * nothing. */
-static bool catalogue_is_replaced(const json_t *catalogue, const struct node *own, const char *name)
+static bool catalogue_is_replaced(const json_t *catalogue, const struct yaml_node *own,
+                                  const char *name)
 {
-    const struct node *node = own ? node_get_any(own, name) : NULL;
+    const struct yaml_node *node = own ? yaml_get_any(own, name) : NULL;
     const json_t *entry;
     size_t i;
-    if (!node || node->kind == NODE_NULL)
+    if (!node || node->kind == YAML_NULL)
         return node != NULL;
     json_array_foreach(catalogue, i, entry)
     {
@@ -239,18 +240,19 @@ static bool catalogue_is_replaced(const json_t *catalogue, const struct node *ow
     return false;
 }
 
-/* Adds the entries of `map` that `own` does not replace. An entry with the value null only removes
- * the built-in entry. */
-static void catalogue_add(json_t *catalogue, const struct node *map, const struct node *own,
+/* Adds the entries of `map` that `own` does not replace, until the catalogue has `count_max`
+ * entries. An entry with the value null only removes the built-in entry. */
+static void catalogue_add(json_t *catalogue, const struct yaml_node *map,
+                          const struct yaml_node *own, size_t count_max,
                           struct spec_problems *problems)
 {
     for (size_t i = 0; i < map->count; i++) {
-        const struct node *node = map->items[i];
-        if (node->kind == NODE_NULL || catalogue_is_replaced(catalogue, own, node->key))
+        const struct yaml_node *node = map->items[i];
+        if (node->kind == YAML_NULL || catalogue_is_replaced(catalogue, own, node->key))
             continue;
         json_t *entry = catalogue_entry(node, problems);
-        if (entry && json_array_size(catalogue) >= CATALOGUE_ENTRIES_MAX) {
-            node_key_problem(problems, node, "more than %d failures", CATALOGUE_ENTRIES_MAX);
+        if (entry && json_array_size(catalogue) >= count_max) {
+            yaml_key_problem(problems, node, "more than %zu failures", count_max);
             json_decref(entry);
             return;
         }
@@ -259,34 +261,34 @@ static void catalogue_add(json_t *catalogue, const struct node *map, const struc
     }
 }
 
-static struct node *catalogue_parse(struct node_arena *arena, const char *data, size_t size,
-                                    struct spec_problems *problems)
+static struct yaml_node *catalogue_parse(struct yaml_arena *arena, const char *data, size_t size,
+                                         struct spec_problems *problems)
 {
-    struct node *root = NULL;
+    struct yaml_node *root = NULL;
     if (yaml_is_blank(data, size) || yaml_read(arena, data, size, problems, &root) < 0)
         return NULL;
-    if (root->kind == NODE_MAP)
+    if (root->kind == YAML_MAP)
         return root;
-    node_problem(problems, root, "must be a map of failures by name");
+    yaml_problem(problems, root, "must be a map of failures by name");
     return NULL;
 }
 
 json_t *catalogue_read(const char *own, size_t own_size, struct spec_problems *problems)
 {
-    struct node_arena arena = {0};
+    struct yaml_arena arena = {0};
     json_t *catalogue = json_array();
-    const struct node *first = own ? catalogue_parse(&arena, own, own_size, problems) : NULL;
+    const struct yaml_node *first = own ? catalogue_parse(&arena, own, own_size, problems) : NULL;
     if (first)
-        catalogue_add(catalogue, first, NULL, problems);
+        catalogue_add(catalogue, first, NULL, CATALOGUE_ENTRIES_MAX, problems);
     struct spec_problems builtin_problems = {0};
     size_t size = strlen(catalogue_builtin_text);
-    const struct node *builtin =
+    const struct yaml_node *builtin =
         catalogue_parse(&arena, catalogue_builtin_text, size, &builtin_problems);
     if (!builtin)
         abort(); /* a unit test reads the built-in catalogue */
-    catalogue_add(catalogue, builtin, first, &builtin_problems);
+    catalogue_add(catalogue, builtin, first, SIZE_MAX, &builtin_problems);
     spec_problems_fini(&builtin_problems);
-    node_arena_fini(&arena);
+    yaml_arena_fini(&arena);
     spec_problems_sort(problems);
     return catalogue;
 }

@@ -18,7 +18,7 @@
 
 enum {
     CATALOGUE_FILE_MAX = 256 * 1024,
-    CATALOGUE_ENTRIES_MAX = 300, /* in both files together */
+    CATALOGUE_ENTRIES_MAX = 300, /* in a user's file */
     CATALOGUE_PATTERN_MAX = 2000,
     CATALOGUE_TITLE_MAX = 60,
     CATALOGUE_ADVICE_MAX = 400,

@@ -9,5 +9,4 @@ EXTRA_DIST += lib/failures/embed.awk lib/failures/README.md
 
 lib/failures/builtin.c: lib/failures/embed.awk etc/failures.yaml
 	$(AM_V_GEN)$(MKDIR_P) lib/failures && \
-	$(AWK) -f "$(srcdir)/lib/failures/embed.awk" "$(srcdir)/etc/failures.yaml" > $@.new && \
-	mv $@.new $@
+	$(AWK) -f "$(srcdir)/lib/failures/embed.awk" "$(srcdir)/etc/failures.yaml" > $@

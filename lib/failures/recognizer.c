@@ -5,9 +5,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 
-#include <ctype.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,12 +104,10 @@ static void line_read(struct recognizer_line *line, const char *data, size_t siz
     line->time = at ? data : NULL;
     line->size = 0;
     while (at < size && line->size < RECOGNIZER_LOOKED_AT_MAX) {
-        unsigned char byte = (unsigned char)data[at++];
-        if (byte == 0x1B && at < size && data[at] == '[') {
-            for (at++; at < size && !isalpha((unsigned char)data[at]);)
-                at++;
-            at += at < size;
-        } else if (byte >= ' ' && byte != 0x7F) {
+        size_t escape = text_escape_size(data + at, size - at);
+        unsigned char byte = escape ? 0 : (unsigned char)data[at];
+        at += escape ? escape : 1;
+        if (byte >= ' ' && byte != 0x7F) {
             line->text[line->size++] = (char)byte;
         } else if (byte == '\t') {
             line->text[line->size++] = ' ';

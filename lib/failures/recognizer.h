@@ -20,8 +20,8 @@ struct recognizer;
 
 enum {
     FINDING_LINE_MAX = 300,
-    FINDING_ON_S = 60,       /* a rank that prints later than this after a line, */
-    FINDING_ON_SECONDS = 10, /* in this many different seconds, has continued */
+    FINDING_ON_S = 60,       /* a rank has continued if it prints later than this after a line, */
+    FINDING_ON_SECONDS = 10, /* and in this many different seconds */
 };
 
 /* A smaller value is a surer sign. */

@@ -67,9 +67,10 @@ json_t *columns_json(struct metrics *metrics, const char *const *names, size_t c
         if (json_object_get(columns, name))
             continue; /* the name is given twice */
         json_t *column = json_array();
+        if (json_object_set_new(columns, name, column) < 0)
+            continue; /* the name is not UTF-8, so JSON cannot have it */
         series[found++] =
             (struct columns_series){.series = metrics_find(metrics, name), .column = column};
-        (void)json_object_set_new(columns, name, column);
     }
     columns_begin(series, found, last);
     while (columns_add_step(series, found, steps, times))

@@ -1,6 +1,6 @@
-/* Metrics in the form in which the API answers them: {"steps": [1, 2], "times": [1.5, 2.5],
- * "series": {"loss": [5.1, null]}}. A missing value is null, and NaN is the text nan. The time of a
- * step is the time of its earliest value. */
+/* Metrics as the API returns them: {"steps": [1, 2], "times": [1.5, 2.5], "series": {"loss": [5.1,
+ * null]}}. A missing value is null, and NaN is the text nan. The time of a step is the time of its
+ * earliest value. */
 #ifndef PHASED_LIB_METRICS_COLUMNS_H
 #define PHASED_LIB_METRICS_COLUMNS_H
 

@@ -19,10 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PENDING_VALUES_MAX = 32, /* values of one state of a progress bar */
-    UNREAD_MAX = 96,         /* bytes of a line that is shown to a person */
-};
+enum { UNREAD_MAX = 96 }; /* bytes of a line that is shown to a person */
 
 struct extract {
     enum extract_kind kind;
@@ -41,7 +38,7 @@ struct extract {
     /* The newest state of a progress bar. It is told when the next state has another step. */
     bool has_pending;
     struct extract_row pending;
-    struct extract_value pending_items[PENDING_VALUES_MAX];
+    struct extract_value pending_items[EXTRACT_VALUES_MAX];
     struct text pending_names;
 
     char line[EXTRACT_LINE_MAX]; /* the bytes since the last line end */
@@ -59,20 +56,18 @@ static void extract_tell_pending(struct extract *extract)
 /* Keeps a copy of the row until a row with another step shows that no newer state comes. */
 static void extract_keep_pending(struct extract *extract, const struct extract_row *row)
 {
-    size_t count = row->count < PENDING_VALUES_MAX ? row->count : PENDING_VALUES_MAX;
     text_clear(&extract->pending_names);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < row->count; i++)
         text_add_bytes(&extract->pending_names, row->values[i].name,
                        strlen(row->values[i].name) + 1);
     const char *name = text_string(&extract->pending_names);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < row->count; i++) {
         extract->pending_items[i] =
             (struct extract_value){.name = name, .value = row->values[i].value};
         name += strlen(name) + 1;
     }
     extract->pending = *row;
     extract->pending.values = extract->pending_items;
-    extract->pending.count = count;
     extract->has_pending = true;
 }
 
@@ -84,7 +79,7 @@ static void extract_update_step(struct extract *extract)
     if (values->so_far.step_rank) {
         extract->step = values->so_far.step;
         extract->has_step = extract->has_real_step = true;
-    } else if (!extract->has_real_step && epoch && *epoch == floor(*epoch) && fabs(*epoch) < 1e9) {
+    } else if (!extract->has_real_step && epoch && values_is_step(*epoch) && *epoch < 1e9) {
         extract->step = (int64_t)*epoch;
         extract->has_step = true;
     } else if (!extract->has_step) {
@@ -132,18 +127,10 @@ static void extract_tell(struct extract *extract, enum line_end line_end)
 static size_t extract_make_plain(struct extract *extract, const char *line, size_t size)
 {
     size_t plain = 0;
-    for (size_t i = 0; i < size; i++) {
-        if (line[i] != '\x1b') {
-            extract->plain[plain++] = line[i];
-            continue;
-        }
-        char kind = i + 1 < size ? line[++i] : '\0';
-        if (kind == '[')
-            while (i + 1 < size && (line[++i] < '@' || line[i] > '~'))
-                ;
-        else if (kind == ']') /* up to BEL or ESC \ */
-            while (i + 1 < size && line[++i] != '\a' && !(line[i] == '\\' && line[i - 1] == '\x1b'))
-                ;
+    for (size_t i = 0, escape; i < size; i += escape) {
+        escape = text_escape_size(line + i, size - i);
+        if (!escape)
+            extract->plain[plain++] = line[i++];
     }
     return plain;
 }
@@ -285,6 +272,22 @@ void extract_feed(struct extract *extract, const void *bytes, size_t size)
 void extract_end(struct extract *extract)
 {
     extract_end_line(extract, "", 0, LINE_FEED);
+}
+
+void extract_want(struct extract *extract, const char *name)
+{
+    values_want(&extract->values, name);
+}
+
+char *extract_left_out(const struct extract *extract)
+{
+    const char *name = extract->values.left_out, *advice = "";
+    if (extract->kind == EXTRACT_AUTO)
+        advice = "; see `metrics: {pattern: ...}` in phased-spec(5)";
+    return *name ? text_format("there were more than %d names of metrics; later names are left "
+                               "out, first '%s'%s",
+                               EXTRACT_NAMES_MAX, name, advice)
+                 : NULL;
 }
 
 const char *extract_unread(const struct extract *extract)

@@ -8,11 +8,12 @@
  *   EXTRACT_FILE     JSON lines of a metrics file
  *
  * Names have lower case letters, digits and `_`, and begin with a letter. A line without a step has
- * the step of the line before. If a progress bar shows several states for one step (with carriage
- * returns), the last state counts. Memory is bounded: the end of a line longer than
- * EXTRACT_LINE_MAX is left out, and so are names after the first EXTRACT_NAMES_MAX. If a program
- * prints no steps, whole epochs count as steps. There is no I/O. The callback runs within the call
- * that gets the bytes. */
+ * the step of the line before. Steps are from 0 to EXTRACT_STEP_MAX. If a progress bar shows
+ * several states for one step (with carriage returns), the last state counts. Memory is bounded:
+ * the end of a line longer than EXTRACT_LINE_MAX is left out, and so are names after the first
+ * EXTRACT_NAMES_MAX. Steps, epochs, wanted names and the names that every trainer uses are counted
+ * apart. If a program prints no steps, whole epochs count as steps. There is no I/O. The callback
+ * runs within the call that gets the bytes. */
 #ifndef PHASED_LIB_METRICS_EXTRACT_H
 #define PHASED_LIB_METRICS_EXTRACT_H
 
@@ -27,7 +28,7 @@ struct text;
 
 enum {
     EXTRACT_LINE_MAX = 16384, /* bytes; lines of trainers have some hundreds */
-    EXTRACT_NAMES_MAX = 1000, /* different names in one stream */
+    EXTRACT_NAMES_MAX = 1000, /* different names of one kind in one stream */
     EXTRACT_NAME_MAX = 128,   /* bytes of a name */
     EXTRACT_VALUES_MAX = 256, /* values of one line */
 };
@@ -72,12 +73,19 @@ void extract_feed(struct extract *extract, const void *bytes, size_t size);
 /* Ends the output: the bytes since the last line end are a line of their own. */
 void extract_end(struct extract *extract);
 
+/* Keeps room for a metric of this name, however many names come before it. */
+void extract_want(struct extract *extract, const char *name);
+
+/* Returns a message for people if names were left out; the caller frees it. NULL: there was room
+ * for all names. */
+char *extract_left_out(const struct extract *extract);
+
 /* If there was no row: returns the beginning of the line that looks most like metrics, in printable
  * ASCII. Empty: there was no line. Borrowed until the next call. */
 const char *extract_unread(const struct extract *extract);
 
-/* Whether a metric can have this name. Such a name is good in the query of a URL. A name that a
- * program gives itself (phase-worker metric) may begin with `_`. */
+/* Whether a metric can have this name. Such a name needs no escapes in the query of a URL. A name
+ * that a program gives itself (phase-worker metric) may begin with `_`. */
 bool extract_is_name(const char *name);
 
 /* Adds the row as a JSON object: {"step": 200, "loss": 5.147944}. JSON has no NaN and no infinity,

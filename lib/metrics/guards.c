@@ -15,8 +15,10 @@
 
 struct guard {
     struct check check;
-    bool has_failed;   /* at the last judgement */
-    int64_t fine_step; /* the newest step at which the guard did not fail */
+    enum check_outcome last; /* at the last judgement; before that CHECK_PASSED */
+    int64_t fine_step;       /* the newest step at which the guard did not fail */
+    unsigned rest;           /* looks that are left out until the next judgement */
+    uint64_t due;            /* the look of the next judgement */
 };
 
 /* A metric that must be finite. */
@@ -33,8 +35,12 @@ struct wanted {
 };
 
 enum {
-    GUARDS_SEEN_MAX = 16,  /* names that a message can list */
-    GUARDS_TRIES_MAX = 64, /* judgements between two calls of guards_judge() */
+    GUARDS_SEEN_MAX = 16, /* names that a message can list */
+    /* The most judgements between two calls of guards_judge(), and the most work of these
+     * judgements: 5 million rows take some 25 ms. */
+    GUARDS_TRIES_MAX = 64,
+    GUARDS_WORK_MAX = 5000000,
+    GUARDS_REST_MAX = 255, /* looks, some 50 s in a run */
 };
 
 struct guards {
@@ -42,7 +48,8 @@ struct guards {
     size_t count;
     struct guard until;
     bool has_until;
-    bool has_clock; /* until uses the time, which changes without rows */
+    bool is_rehearsal; /* phased has set until, and not the file */
+    bool has_clock;    /* until uses the time, which changes without rows */
     struct loss *losses;
     size_t loss_count;
     struct wanted *wanted;
@@ -52,7 +59,9 @@ struct guards {
     struct metrics *metrics;
     const json_t *params;
     int64_t begin_step, step;
-    unsigned tries; /* since the last call of guards_judge() */
+    unsigned tries; /* since the last call of guards_judge(), like `work` */
+    uint64_t work;
+    uint64_t looks; /* calls of guards_judge() */
     bool nan_ok, has_news;
     char *nan; /* a message about a metric that is not finite, or NULL */
     int64_t nan_since;
@@ -95,6 +104,13 @@ static int guards_note_names(struct guards *guards, const char *expression, bool
     return 0;
 }
 
+static int guards_note_check(struct guards *guards, const char *condition, const char *value,
+                             bool is_kept, struct error *err)
+{
+    int status = guards_note_names(guards, condition, is_kept, err);
+    return status < 0 ? status : guards_note_names(guards, value, is_kept, err);
+}
+
 static int guards_read(struct guards *guards, const json_t *list, struct error *err)
 {
     const char *name;
@@ -108,8 +124,8 @@ static int guards_read(struct guards *guards, const json_t *list, struct error *
             return status;
         guards->list[guards->count].fine_step = guards->begin_step;
         guards->count++;
-        if ((status = guards_note_names(guards, check->condition, true, err)) < 0 ||
-            (status = guards_note_names(guards, check->value, true, err)) < 0)
+        status = guards_note_check(guards, check->condition, check->value, true, err);
+        if (status < 0)
             return status;
     }
     return 0;
@@ -155,11 +171,8 @@ static int guards_read_until(struct guards *guards, const json_t *json, struct e
     guards->has_until = status == 0;
     guards->has_clock =
         status == 0 && (guards_names_clock(check->condition) || guards_names_clock(check->value));
-    if (status == 0)
-        status = guards_note_names(guards, check->condition, true, err);
-    if (status == 0)
-        status = guards_note_names(guards, check->value, true, err);
-    return status;
+    return status < 0 ? status
+                      : guards_note_check(guards, check->condition, check->value, true, err);
 }
 
 /* Takes the names of metrics from the gate. The daemon judges the gate; here only the names matter,
@@ -172,9 +185,7 @@ static int guards_read_gate(struct guards *guards, const json_t *gate, struct er
     {
         const char *condition = json_string_value(json_object_get(json, "condition"));
         const char *value = json_string_value(json_object_get(json, "value"));
-        int status = guards_note_names(guards, condition, false, err);
-        if (status == 0)
-            status = guards_note_names(guards, value, false, err);
+        int status = guards_note_check(guards, condition, value, false, err);
         if (status < 0)
             return status;
     }
@@ -203,6 +214,7 @@ int guards_new(const json_t *spec, int64_t begin_step, struct guards **ret_guard
     guards->params = json_object_get(spec, "params");
     guards->nan_ok = json_is_true(json_object_get(spec, "nan_ok"));
     guards->begin_step = guards->step = begin_step;
+    guards->is_rehearsal = json_is_true(json_object_get(spec, "rehearsal"));
     json_t *until = guards_until(spec, begin_step);
     int status = guards_read(guards, json_object_get(spec, "guards"), err);
     if (status == 0)
@@ -243,6 +255,12 @@ void guards_free(struct guards *guards)
     free(guards);
 }
 
+void guards_want_of(const struct guards *guards, struct extract *extract)
+{
+    for (size_t i = 0; i < guards->wanted_count; i++)
+        extract_want(extract, guards->wanted[i].name);
+}
+
 /* Remembers a name. If there are too many names, remembers only that there are others. */
 static void guards_see(struct guards *guards, const char *name)
 {
@@ -270,17 +288,12 @@ static json_t *guards_facts(const struct guards *guards, double elapsed_s)
     return json_pack("{s:f, s:I}", "elapsed", elapsed_s, "step", (json_int_t)guards->step);
 }
 
-/* Insufficient data is not a failure of a guard, because the run has just begun. */
-static bool guard_fails(const struct verdict *verdict)
-{
-    return verdict->outcome == CHECK_FAILED || verdict->outcome == CHECK_ERROR;
-}
-
 /* Judges a step that has all of its rows. If several steps come between two calls of
  * guards_judge(), this finds the step that broke a guard. */
 static void guards_try(struct guards *guards, double elapsed_s)
 {
-    if (guards->count == 0 || !guards->has_news || guards->tries >= GUARDS_TRIES_MAX)
+    if (guards->count == 0 || !guards->has_news || guards->tries >= GUARDS_TRIES_MAX ||
+        guards->work >= GUARDS_WORK_MAX)
         return;
     guards->tries++;
     json_t *facts = guards_facts(guards, elapsed_s);
@@ -288,9 +301,14 @@ static void guards_try(struct guards *guards, double elapsed_s)
     for (size_t i = 0; i < guards->count; i++) {
         struct guard *guard = &guards->list[i];
         struct verdict verdict;
-        check_evaluate(&guard->check, CHECK_GUARD, &scope, &verdict);
-        if (!guard_fails(&verdict))
+        if (guard->rest) {
             guard->fine_step = guards->step;
+            continue;
+        }
+        check_evaluate(&guard->check, CHECK_GUARD, &scope, &verdict);
+        if (verdict.outcome != CHECK_FAILED)
+            guard->fine_step = guards->step;
+        guards->work += verdict.work;
         verdict_fini(&verdict);
     }
     json_decref(facts);
@@ -357,48 +375,78 @@ void guards_sample(struct guards *guards, double time_s, const struct extract_va
     metrics_add_sample(guards->metrics, value->name, guards->step, time_s, value->value);
 }
 
-/* Evaluates one guard. Returns true if the guard stops the run. */
-static bool guard_judge(struct guard *guard, const struct expr_scope *scope, int64_t step,
-                        guards_verdict *told, void *context, struct guards_reason *ret_reason)
+/* An expression that takes too long costs up to half a second each time. The pauses between its
+ * judgements grow, and do not end: the expression may read fewer rows later. */
+static void guard_note(struct guard *guard, const struct guards *guards,
+                       const struct verdict *verdict)
+{
+    bool is_costly = verdict->outcome == CHECK_ERROR && verdict->work > GUARDS_WORK_MAX;
+    guard->last = verdict->outcome;
+    if (!is_costly)
+        guard->rest = 0;
+    else if (guard->rest < GUARDS_REST_MAX)
+        guard->rest = 2 * guard->rest + 1;
+    guard->due = guards->looks + guard->rest + 1;
+}
+
+/* Evaluates one guard. Returns true if the guard stops the run. Insufficient data does not stop it,
+ * because the run has just begun. An error does not stop it either: an expression may have become
+ * too much work, which says nothing about the training. */
+static bool guard_judge(struct guard *guard, const struct guards *guards,
+                        const struct expr_scope *scope, guards_verdict *told, void *context,
+                        struct guards_reason *ret_reason)
 {
     struct verdict verdict;
+    if (guards->looks < guard->due) {
+        guard->fine_step = guards->step;
+        return false;
+    }
     check_evaluate(&guard->check, CHECK_GUARD, scope, &verdict);
-    bool fails = guard_fails(&verdict);
-    bool stops = fails && verdict_is_failure(&verdict);
+    bool fails = verdict.outcome == CHECK_FAILED, is_new = verdict.outcome != guard->last;
+    bool stops = fails && is_new && !verdict.warn;
     if (!fails)
-        guard->fine_step = step;
-    bool is_new = fails && !guard->has_failed;
-    guard->has_failed = fails;
-    if (is_new) {
+        guard->fine_step = guards->step;
+    guard_note(guard, guards, &verdict);
+    if (is_new && (fails || verdict.outcome == CHECK_ERROR)) {
         json_t *json = verdict_to_json(&verdict);
         told(context, json);
         if (stops)
             *ret_reason = (struct guards_reason){
                 .verdict = json_incref(json),
                 .message = text_format("guard failed: %s", verdict.reason),
-                .since = guards_since(guard->fine_step, step),
+                .since = guards_since(guard->fine_step, guards->step),
             };
         json_decref(json);
     }
     verdict_fini(&verdict);
-    return stops && is_new;
+    return stops;
 }
 
 /* Returns true if `until` is reached. If `until` cannot be evaluated, its verdict is told like that
  * of a guard. */
-static bool until_judge(struct guard *until, const struct expr_scope *scope, guards_verdict *told,
+static bool until_judge(struct guards *guards, const struct expr_scope *scope, guards_verdict *told,
                         void *context, char **ret_message)
 {
+    struct guard *until = &guards->until;
     struct verdict verdict;
+    if (guards->looks < until->due)
+        return false;
     check_evaluate(&until->check, CHECK_GUARD, scope, &verdict);
     bool is_reached = verdict.outcome == CHECK_PASSED;
+    if (is_reached && guards->is_rehearsal) {
+        free(verdict.reason);
+        verdict.reason = guards->step > guards->begin_step
+                             ? text_format("the rehearsal has seen enough, at step %lld",
+                                           (long long)guards->step)
+                             : xstrdup("the rehearsal has waited long enough for a step");
+    }
     bool is_wrong = verdict.outcome == CHECK_ERROR;
-    if (is_reached || (is_wrong && !until->has_failed)) {
+    if (is_reached || (is_wrong && until->last != CHECK_ERROR)) {
         json_t *json = verdict_to_json(&verdict);
         told(context, json);
         json_decref(json);
     }
-    until->has_failed = is_wrong;
+    guard_note(until, guards, &verdict);
     if (is_reached)
         *ret_message = xstrdup(verdict.reason);
     verdict_fini(&verdict);
@@ -409,10 +457,12 @@ enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guar
                                    void *context, struct guards_reason *ret_reason)
 {
     bool stops = false;
+    guards->looks++;
     if (!guards->has_news && !guards->has_clock)
         return GUARDS_FINE;
     guards->has_news = false;
     guards->tries = 0;
+    guards->work = 0;
     if (guards->nan) {
         *ret_reason = (struct guards_reason){.message = guards->nan, .since = guards->nan_since};
         guards->nan = NULL;
@@ -422,9 +472,9 @@ enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guar
     json_t *facts = guards_facts(guards, elapsed_s);
     struct expr_scope scope = guards_scope(guards, facts);
     for (size_t i = 0; i < guards->count && !stops; i++)
-        stops = guard_judge(&guards->list[i], &scope, guards->step, told, context, ret_reason);
+        stops = guard_judge(&guards->list[i], guards, &scope, told, context, ret_reason);
     bool is_reached = !stops && guards->has_until &&
-                      until_judge(&guards->until, &scope, told, context, &ret_reason->message);
+                      until_judge(guards, &scope, told, context, &ret_reason->message);
     json_decref(facts);
     if (stops)
         return GUARDS_FAILED;

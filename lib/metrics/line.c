@@ -19,6 +19,7 @@
  * the words before it have no value. In case of doubt, a number is not a metric. */
 #include "lib/metrics/line.h"
 
+#include "lib/metrics/letter.h"
 #include "lib/metrics/literal.h"
 #include "lib/metrics/number.h"
 #include "lib/metrics/progress.h"
@@ -80,7 +81,7 @@ static void line_forget_words(struct line *line)
     line->begins_segment = false;
 }
 
-/* Decides about the doubtful pair, when what follows it is known. */
+/* Decides about the doubtful pair, when the text after it is known. */
 static void line_settle_doubtful(struct line *line, bool is_metric)
 {
     if (line->has_doubtful && is_metric)
@@ -116,8 +117,8 @@ static bool line_has_progress(const struct line *line)
 }
 
 /* Whether the segment that ends now was a row of pairs. A sentence can look like one. So a row of
- * several pairs must have a step, or the line must have one already, or all of the names are known
- * metrics. */
+ * several pairs must have a step, or the line must already have a step, or all of the names must be
+ * known metrics. */
 static bool line_is_row(const struct line *line)
 {
     bool tells_step = line_has_progress(line);
@@ -153,10 +154,17 @@ static void line_end_segment(struct line *line)
     line->row_count = 0;
 }
 
+/* Whether this is the comma of 2,5. */
+static bool line_is_in_number(const struct line *line)
+{
+    return *line->at == ',' && line->at > line->begin && isdigit((unsigned char)line->at[-1]) &&
+           line->at + 1 < line->end && isdigit((unsigned char)line->at[1]);
+}
+
 /* Skips what is neither a name nor a number, up to the next space or bracket. */
 static void line_skip_junk(struct line *line)
 {
-    while (line->at < line->end && !strchr(" \t|,;()[]{}", *line->at))
+    while (line->at < line->end && (!strchr(" \t|,;()[]{}", *line->at) || line_is_in_number(line)))
         line->at++;
     line->is_row = false;
     line_settle_doubtful(line, false);
@@ -253,13 +261,30 @@ static void line_skip_remark(struct line *line)
         line->at = close + 1;
 }
 
+/* Returns a name as programs write it: actor/loss, tok/sec, mean@1, val-acc, model.layer.0. */
+static struct span line_word(const struct line *line)
+{
+    const char *at = line->at;
+    while (at < line->end) {
+        bool is_plain = isalnum((unsigned char)*at) || *at == '_';
+        size_t size = is_plain ? 1 : letter_read(at, line->end, NULL);
+        bool joins =
+            strchr("/.@-+", *at) && *at && at + 1 < line->end &&
+            (isalnum((unsigned char)at[1]) || at[1] == '_' || letter_read(at + 1, line->end, NULL));
+        if (!size && !joins)
+            break;
+        at += size ? size : 1;
+    }
+    return (struct span){.at = line->at, .size = (size_t)(at - line->at)};
+}
+
 /* Takes a value at the beginning of a segment. If it has a name, the name follows. */
 static void line_take_number_first(struct line *line, double value, const char *unit,
                                    size_t unit_size)
 {
     line->pair.value = value;
     line->has_number_first = true;
-    if (unit_size && isalpha((unsigned char)*unit))
+    if (unit_size && (isalpha((unsigned char)*unit) || (unsigned char)*unit >= 0x80))
         line->pair.words[line->pair.word_count++] = (struct span){.at = unit, .size = unit_size};
 }
 
@@ -280,6 +305,10 @@ static bool line_read_number(struct line *line)
         return true;
     }
     line->at = behind;
+    if (letter_read(line->at, line->end, NULL)) { /* a unit: 65℃ */
+        unit_size = line_word(line).size;
+        line->at = behind += unit_size;
+    }
     bool is_first = line->begins_segment && !line->pair.word_count && !line->has_number_first;
     if (!is_first && !unit_size)
         line->at +=
@@ -312,21 +341,6 @@ static bool line_read_named(struct line *line, struct span word)
     line->at = close + 1;
     line_take_pair(line, value);
     return true;
-}
-
-/* Returns a name as programs write it: actor/loss, tok/sec, mean@1, val-acc, model.layer.0. */
-static struct span line_word(const struct line *line)
-{
-    const char *at = line->at;
-    while (at < line->end) {
-        bool is_plain = isalnum((unsigned char)*at) || *at == '_';
-        bool joins = strchr("/.@-+", *at) && *at && at + 1 < line->end &&
-                     (isalnum((unsigned char)at[1]) || at[1] == '_');
-        if (!is_plain && !joins)
-            break;
-        at++;
-    }
-    return (struct span){.at = line->at, .size = (size_t)(at - line->at)};
 }
 
 /* Reads a word that is a number after a name, as in `loss nan`. With several words before it, only
@@ -530,7 +544,7 @@ static void line_read_next(struct line *line)
     if (behind) {
         line_end_segment(line);
         line->at = behind;
-    } else if (isalpha(c) || c == '_')
+    } else if (isalpha(c) || c == '_' || letter_read(line->at, line->end, NULL))
         line_read_word(line);
     else if (isdigit(c) || (c == '.' && isdigit((unsigned char)next)))
         (void)line_read_number(line); /* a number, or else junk that is skipped */
@@ -545,7 +559,7 @@ static void line_read_next(struct line *line)
     else if (strchr("/~$\\.&#@", c) && c && next != ' ')
         line_skip_junk(line); /* a path, a variable */
     else {
-        line->at++;
+        line->at += letter_decode(line->at, line->end, NULL);
         line_end_segment(line);
     }
 }

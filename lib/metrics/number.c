@@ -2,6 +2,7 @@
  * the units that may follow. */
 #include "lib/metrics/number.h"
 
+#include "lib/metrics/letter.h"
 #include "lib/metrics/values.h"
 
 #include <ctype.h>
@@ -33,7 +34,8 @@ static size_t number_read_word(const char *at, const char *end, double *ret_valu
         size_t size = strlen(words[i].word);
         if ((size_t)(end - at) < size || strncasecmp(at, words[i].word, size) != 0)
             continue;
-        if (at + size < end && (isalnum((unsigned char)at[size]) || at[size] == '_'))
+        if (at + size < end && (isalnum((unsigned char)at[size]) || at[size] == '_' ||
+                                letter_read(at + size, end, NULL)))
             continue;
         *ret_value = words[i].value;
         return size;
@@ -48,8 +50,8 @@ static bool number_is_group(const char *comma, const char *end)
            number_is_digit(comma + 3, end) && !number_is_digit(comma + 4, end);
 }
 
-/* Returns the exact value of up to 19 digits times a power of ten. Doubles hold both factors
- * exactly, so the one rounding is right. NaN: the number is not of that kind. */
+/* Returns `digits` times a power of ten, correctly rounded, because a double holds both factors
+ * exactly. NaN: a double does not hold both. */
 static double number_quick(uint64_t digits, int exponent)
 {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -171,11 +173,33 @@ static size_t number_unit_size(const char *at, const char *end)
     return size;
 }
 
+/* Whether a number goes on at `at`, so that what was read is only its beginning: 2,5 1'234 10². In
+ * other languages, a comma, an apostrophe or a narrow space stands in a number. */
+static bool number_goes_on(const char *at, const char *end)
+{
+    static const uint32_t signs[] = {',',   '\'',  0xa0 /* space */, 0xb7 /* · */, 0xd7 /* × */,
+                                     0x66b, 0x66c, 0x2009,           0x2019,       0x202f,
+                                     0x2044 /* ⁄ */};
+    uint32_t code;
+    size_t size = letter_decode(at, end, &code);
+    if (code == 0xb2 || code == 0xb3 || code == 0xb9 || (code >= 0xbc && code <= 0xbe) ||
+        (code >= 0x2070 && code <= 0x207f))
+        return true; /* an exponent or a fraction */
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (code == signs[i])
+            return number_is_digit(at + size, end);
+    return false;
+}
+
 /* Whether a number or its unit can end at `at`. */
 static bool number_ends(const char *at, const char *end)
 {
-    if (at == end || strchr(" \t|,;)]}>'\"(", *at))
-        return at == end || *at != '\0';
+    if (at == end || *at == ' ')
+        return true;
+    if (number_goes_on(at, end))
+        return false;
+    if (strchr("\t|,;)]}>'\"(", *at))
+        return *at != '\0';
     /* a full stop, a colon or a slash may follow if the word ends there */
     if (*at == '.' || *at == ':' || *at == '/')
         return at + 1 == end || at[1] == ' ';

@@ -144,6 +144,9 @@ void pattern_read(struct pattern *pattern, struct values *values, const char *li
     for (int i = 0; i < PATTERN_MATCHES_MAX && at <= size; i++) {
         int groups = pcre2_match(pattern->code, (PCRE2_SPTR)line, size, at, options, pattern->match,
                                  pattern->limits);
+        if (groups == PCRE2_ERROR_JIT_STACKLIMIT) /* the interpreter has more memory */
+            groups = pcre2_match(pattern->code, (PCRE2_SPTR)line, size, at, options | PCRE2_NO_JIT,
+                                 pattern->match, pattern->limits);
         if (groups <= 0) /* no match, or too much effort */
             return;
         pattern_add_groups(pattern, values, line, (uint32_t)groups);

@@ -104,7 +104,7 @@ static const char *epoch_total(const char *at, const char *end, double *ret_tota
 
 static bool epoch_is_word(struct span word, const char *name)
 {
-    return word.size == strlen(name) && strncasecmp(word.at, name, word.size) == 0;
+    return span_is_any(word, &name, 1);
 }
 
 /* Whether the word means a batch. "Step" beside an epoch may count the whole run; batches are

@@ -2,6 +2,7 @@
 #include "lib/metrics/speed.h"
 
 #include "lib/memory.h"
+#include "lib/metrics/peak.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -9,55 +10,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-/* --- What a GPU can do at most ---------------------------------------------------------------- */
-
-enum { SPEED_PEAK_WORDS_MAX = 2 };
-
-/* Dense bf16 rates from NVIDIA's datasheets. The datasheets give twice as much, "with sparsity":
- * for a matrix with half of its values zero. torchtitan and Megatron-LM use the same figures. No
- * program reaches them: the fastest known product of matrices reaches 794 of the 989 of an H100
- * SXM.
- *
- * A row has words of the name that NVML gives. The first row counts whose words are all in the
- * name. */
-static const struct {
-    const char *words[SPEED_PEAK_WORDS_MAX];
-    double tflops;
-} speed_peaks[] = {
-    {{"GB300"}, 2500},       {{"GB200"}, 2500},      {{"B300"}, 2250}, {{"B200"}, 2250},
-    {{"H200", "NVL"}, 835},  {{"H200"}, 989},        {{"GH200"}, 989}, {{"H20"}, 148},
-    {{"H100", "PCIe"}, 756}, {{"H100", "NVL"}, 835}, {{"H100"}, 989},  {{"A100"}, 312},
-    {{"A800"}, 312},         {{"L40S"}, 362},        {{"L4"}, 121},    {{"A40"}, 149.7},
-    {{"A30"}, 165},
-};
-
-static bool speed_has_word(const char *model, const char *word)
-{
-    size_t wanted = strlen(word);
-    for (const char *at = model; *at; at += strspn(at, " -")) {
-        size_t size = strcspn(at, " -");
-        if (size == wanted && strncasecmp(at, word, size) == 0)
-            return true;
-        at += size;
-    }
-    return false;
-}
-
-double speed_peak_tflops(const char *model)
-{
-    if (speed_has_word(model, "MIG")) /* the name does not say how large a part of the GPU it is */
-        return 0;
-    for (size_t i = 0; i < sizeof speed_peaks / sizeof *speed_peaks; i++) {
-        const char *const *words = speed_peaks[i].words;
-        if (speed_has_word(model, words[0]) && (!words[1] || speed_has_word(model, words[1])))
-            return speed_peaks[i].tflops;
-    }
-    return 0;
-}
-
-/* --- Names ------------------------------------------------------------------------------------ */
 
 /* The names as lib/metrics writes them: "tok/sec" becomes tok_sec. */
 static const char *const speed_of_all[] = {
@@ -80,6 +32,16 @@ static const char *const speed_of_one[] = {
 static const char *const speed_of_samples[] = {
     "samples_per_s",  "samples_s",       "samples_sec",
     "samples_second", "samples_per_sec", "samples_per_second",
+};
+
+/* Names from which the speed is computed: see speed_of_torchtitan() and the functions after it. */
+static const char *const speed_parts[] = {
+    "tps",
+    "tflops",
+    "elapsed_time_per_iteration_ms",
+    "global_batch_size",
+    "perf_total_num_tokens",
+    "perf_time_per_step",
 };
 
 enum { SPEED_PACE_MS = 1000 }; /* the pace of steps is measured over at least this time */
@@ -122,7 +84,21 @@ void speed_model(struct speed *speed, const char *model)
     free(speed->model);
     speed->model = xstrdup(model);
     if (speed->tflops == 0)
-        speed->tflops = speed_peak_tflops(model);
+        speed->tflops = peak_tflops(model);
+}
+
+static void speed_want_any(struct extract *extract, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        extract_want(extract, names[i]);
+}
+
+void speed_want_of(struct extract *extract)
+{
+    speed_want_any(extract, speed_of_all, sizeof speed_of_all / sizeof *speed_of_all);
+    speed_want_any(extract, speed_of_one, sizeof speed_of_one / sizeof *speed_of_one);
+    speed_want_any(extract, speed_of_samples, sizeof speed_of_samples / sizeof *speed_of_samples);
+    speed_want_any(extract, speed_parts, sizeof speed_parts / sizeof *speed_parts);
 }
 
 /* Returns NaN if the row does not have the value. */
@@ -262,13 +238,13 @@ char *speed_trouble(const struct speed *speed)
     if (!speed->has_tokens)
         return text_format("mfu cannot be computed: the program prints no tokens per second");
     if (speed->too_much > 0)
-        return text_format("mfu cannot be computed: %.0f percent is impossible; are the sizes in "
-                           "mfu right, and is tokens_per_s?",
+        return text_format("mfu cannot be computed: %.0f percent is impossible; check the sizes in "
+                           "mfu, and tokens_per_s",
                            speed->too_much);
     if (speed->model)
         return text_format(
             "mfu cannot be computed: the speed of %s is not known; set mfu.peak_tflops",
             speed->model);
     return text_format("mfu cannot be computed: no driver names the GPUs; set mfu.peak_tflops to "
-                       "what one of them can do");
+                       "what one GPU can do");
 }

@@ -17,7 +17,7 @@
  *
  * operations in the forward and the backward pass. Attention counts as a whole, even if a causal
  * mask leaves half out. Recomputation does not count. MFU compares the operations of one
- * second with the most that all GPUs of the run can do in dense bf16 (speed_peak_tflops()). If the
+ * second with the most that all GPUs of the run can do in dense bf16 (peak_tflops()). If the
  * program prints an `mfu`, by a convention that only the program knows, it becomes
  * `mfu_printed`. */
 #ifndef PHASED_LIB_METRICS_SPEED_H
@@ -39,7 +39,7 @@ struct speed {
     unsigned gpus;              /* GPUs of the run */
     char *model;                /* model of the GPUs; NULL: not known */
     bool has_tokens, has_mfu;
-    double too_much; /* the highest MFU above 100, which is impossible; 0: none was seen */
+    double too_much; /* the highest MFU above 100, which is impossible; 0: no MFU was above 100 */
     struct extract_value values[EXTRACT_VALUES_MAX + SPEED_VALUES];
     struct extract_row row;
 };
@@ -50,17 +50,16 @@ void speed_fini(struct speed *speed);
 /* Sets the model of the GPUs, as the driver names it. */
 void speed_model(struct speed *speed, const char *model);
 
+/* Lets the stream keep room for all metrics from which the speed is computed. */
+void speed_want_of(struct extract *extract);
+
 /* Adds the speed to the row, which came at this time of a steady clock. Returns the same row if
  * there is nothing to add, otherwise a row that is borrowed until the next call. */
 const struct extract_row *speed_read(struct speed *speed, const struct extract_row *row,
                                      int64_t now_ms);
 
-/* Returns why MFU cannot be computed, for people, the caller's to free(). NULL: there is an MFU, or
+/* Says to people why MFU cannot be computed; the caller frees the text. NULL: there is an MFU, or
  * the phase has no `mfu`. */
 char *speed_trouble(const struct speed *speed);
-
-/* Returns the most that a GPU can do: 10^12 dense bf16 operations a second. `model` is the name
- * that the driver gives; 0: not known. */
-double speed_peak_tflops(const char *model);
 
 #endif

@@ -66,7 +66,7 @@ static const char *stamp_zone(const char *at, const char *end)
     return at;
 }
 
-/* Reads 10:00:00.123 with its zone. A date may make the seconds needless. */
+/* Reads 10:00:00.123 with its zone. After a date, the time may have no seconds. */
 static const char *stamp_time(const char *at, const char *end, bool has_date)
 {
     const char *minutes = stamp_digits(at, end, 1, 2);

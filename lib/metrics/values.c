@@ -5,6 +5,7 @@
  * 64 bits would be taken for one name; that does not happen in practice. */
 #include "lib/metrics/values.h"
 
+#include "lib/metrics/letter.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -37,6 +38,21 @@ enum {
     NOT_METRIC_ENDS = sizeof not_metric_ends / sizeof *not_metric_ends,
 };
 
+/* Adds the letter at `at`, which is not ASCII, to the name as its number. Without a trace of the
+ * letter, the name would be the name of another metric. Returns the size of the letter. 0: there is
+ * no letter. `*used` becomes `size` if the number finds no room. */
+static size_t values_add_letter(const char *at, const char *end, char *name, size_t size,
+                                size_t *used)
+{
+    uint32_t code;
+    size_t letter = letter_read(at, end, &code);
+    if (!letter)
+        return 0;
+    int added = snprintf(name + *used, size - *used, *used ? "_u%04x" : "u%04x", (unsigned)code);
+    *used = added < 0 || *used + (size_t)added >= size ? size : *used + (size_t)added;
+    return letter;
+}
+
 /* Writes the plain name into `name`, which has room for `size` bytes. Returns its size. 0: the name
  * would be too long, or begin with a digit. */
 static size_t values_plain_name(const struct span *words, size_t word_count, int index, char *name,
@@ -45,10 +61,13 @@ static size_t values_plain_name(const struct span *words, size_t word_count, int
     size_t used = 0;
     bool gap = false; /* another character has come since the last letter or digit */
     for (size_t i = 0; i < word_count; i++, gap = true) {
-        for (size_t j = 0; j < words[i].size; j++) {
-            unsigned char c = (unsigned char)words[i].at[j];
+        const char *end = words[i].at + words[i].size;
+        for (const char *at = words[i].at; at < end; at++) {
+            unsigned char c = (unsigned char)*at;
             if (!isalnum(c)) {
-                gap = true;
+                size_t letter = values_add_letter(at, end, name, size, &used);
+                gap = !letter;
+                at += (letter ? letter : letter_decode(at, end, NULL)) - 1;
                 continue;
             }
             if (used + 2 >= size)
@@ -59,6 +78,8 @@ static size_t values_plain_name(const struct span *words, size_t word_count, int
             name[used++] = (char)tolower(c);
         }
     }
+    if (used >= size)
+        return 0;
     name[used] = '\0';
     if (!used || !isalpha((unsigned char)name[0]))
         return 0;
@@ -113,19 +134,39 @@ static struct values_name *values_slot(struct values *values, uint64_t hash)
     return &values->seen[slot];
 }
 
+/* Returns the number of names that share their room with this name. Ordinary names, such as those
+ * of layers, take no room from wanted names, steps, epochs and the names that every trainer uses.
+ */
+static size_t *values_names_like(struct values *values, const struct values_name *known,
+                                 const char *name, bool is_wanted)
+{
+    struct span word = {.at = name, .size = strlen(name)};
+    if (!known->is_metric)
+        return &values->other_names;
+    return is_wanted || known->step_rank || text_equal(name, "epoch") ||
+                   values_is_known_metric(word)
+               ? &values->known_names
+               : &values->metric_names;
+}
+
 /* Returns what is known about the name. NULL: the name is new, and there are too many names. */
-static const struct values_name *values_name(struct values *values, const char *name, uint64_t hash)
+static const struct values_name *values_name(struct values *values, const char *name, uint64_t hash,
+                                             bool is_wanted)
 {
     struct values_name *known = values_slot(values, hash);
     if (known->hash)
         return known;
-    bool is_metric = values_is_metric_name(name);
-    size_t *count = is_metric ? &values->metric_names : &values->other_names;
-    if (*count == EXTRACT_NAMES_MAX)
+    const struct values_name fresh = {.hash = hash,
+                                      .is_metric = values_is_metric_name(name),
+                                      .step_rank = values_step_rank(values, name)};
+    size_t *count = values_names_like(values, &fresh, name, is_wanted);
+    if (*count == EXTRACT_NAMES_MAX) {
+        if (fresh.is_metric && !values->left_out[0])
+            (void)snprintf(values->left_out, sizeof values->left_out, "%s", name);
         return NULL;
+    }
     ++*count;
-    *known = (struct values_name){
-        .hash = hash, .is_metric = is_metric, .step_rank = values_step_rank(values, name)};
+    *known = fresh;
     return known;
 }
 
@@ -142,6 +183,15 @@ void values_init(struct values *values, const char *step_name)
     values_clear(values);
     if (step_name)
         values_name_of(step_name, values->step_name);
+    values_want(values, values->step_name);
+    for (int i = 0; i < STEP_NAMES; i++)
+        values_want(values, step_names[i]);
+}
+
+void values_want(struct values *values, const char *name)
+{
+    if (*name)
+        (void)values_name(values, name, values_hash(name), true);
 }
 
 void values_clear(struct values *values)
@@ -173,24 +223,28 @@ void values_add(struct values *values, const struct span *words, size_t word_cou
     if (!left || !values_plain_name(words, word_count, index, name, left))
         return;
     uint64_t hash = values_hash(name);
-    const struct values_name *known = values_name(values, name, hash);
+    const struct values_name *known = values_name(values, name, hash, false);
     if (!known || !known->is_metric)
         return;
     struct extract_value *item = values_item(values, name, hash);
     if (!item)
         return;
     item->value = value; /* the last value in a line counts, as in a series */
-    if (known->step_rank > values->so_far.step_rank && value == floor(value) &&
-        fabs(value) <= EXTRACT_STEP_MAX) {
+    if (known->step_rank > values->so_far.step_rank && values_is_step(value)) {
         values->so_far.step_rank = known->step_rank;
         values->so_far.step_index = (size_t)(item - values->items);
         values->so_far.step = (int64_t)value;
     }
 }
 
+bool values_is_step(double number)
+{
+    return number >= 0 && number <= EXTRACT_STEP_MAX && number == floor(number);
+}
+
 void values_count_step(struct values *values, double step)
 {
-    if (values->so_far.step_rank || step != floor(step) || fabs(step) > EXTRACT_STEP_MAX)
+    if (values->so_far.step_rank || !values_is_step(step))
         return;
     values->so_far.step_rank = VALUES_STEP_COUNTED;
     values->so_far.step = (int64_t)step;

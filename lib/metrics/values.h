@@ -22,7 +22,7 @@ const char *span_skip_spaces(const char *at, const char *end);
 
 enum {
     VALUES_NAMES_SIZE = 16384, /* bytes of all names of a line */
-    VALUES_SEEN_SLOTS = 4096,  /* a power of two, well above EXTRACT_NAMES_MAX */
+    VALUES_SEEN_SLOTS = 8192,  /* a power of two, well above the number of all kinds of names */
     VALUES_STEP_COUNTED = 1,   /* the rank of a step without a name */
 };
 
@@ -52,12 +52,16 @@ struct values {
     struct values_so_far so_far;
     char step_name[EXTRACT_NAME_MAX + 1]; /* the name that the spec gives; may be empty */
     struct values_name seen[VALUES_SEEN_SLOTS];
-    size_t metric_names, other_names; /* names in `seen`, at most EXTRACT_NAMES_MAX of each kind */
+    /* Names in `seen`, at most EXTRACT_NAMES_MAX of each kind. */
+    size_t metric_names, known_names, other_names;
+    char left_out[EXTRACT_NAME_MAX + 1]; /* the first metric without room; empty: all had room */
     uint32_t round;
 };
 
 /* `step_name` may be NULL. */
 void values_init(struct values *values, const char *step_name);
+/* Keeps room for a metric of this name. */
+void values_want(struct values *values, const char *name);
 /* Forgets the values of the line. Names that have come still count. */
 void values_clear(struct values *values);
 
@@ -70,6 +74,9 @@ void values_add(struct values *values, const struct span *words, size_t word_cou
 /* Writes the plain name of a metric that a person or a pattern calls `word`: Loss is loss. Empty:
  * no metric can have the name. */
 void values_name_of(const char *word, char ret_name[EXTRACT_NAME_MAX + 1]);
+
+/* Whether the number can be a step. The daemon takes no metrics of other steps. */
+bool values_is_step(double number);
 
 /* Sets the step that a progress bar counts. A step that the line names wins. */
 void values_count_step(struct values *values, double step);
@@ -84,8 +91,8 @@ bool values_is_known_metric(struct span word);
  * again. */
 uint32_t values_round(struct values *values);
 
-/* Removes the step from the values when the line has been read. Any other value called `step` goes
- * too. */
+/* Removes the step from the values when the line has been read, and any other value that is called
+ * `step`. */
 void values_settle(struct values *values);
 
 /* Returns the value with exactly this name, or NULL. */

@@ -8,8 +8,8 @@
 
 enum { CLAIM_TOKEN_SIZE = 64, CLAIM_OF_JOB = -1 };
 
-/* One life of a job. A controller gives ids out again after a crash, and a requeued job begins
- * another life. */
+/* One life of a job. After a crash, a controller may give the same id to another job. A requeued
+ * job begins another life. */
 struct phase_life {
     int64_t job_id;
     char token[CLAIM_TOKEN_SIZE]; /* of the job; empty: unknown */

@@ -31,6 +31,7 @@ static const struct member entry_members[] = {
     MEMBER_ROW(entry, is_done, "done", ALWAYS, OF(EXITED)),
     MEMBER_ROW(entry, step, "step", ALWAYS, .otherwise = -1, .kinds = STEPPING),
     MEMBER_ROW(entry, values, "values", ALWAYS, OF(METRIC)),
+    MEMBER_ROW(entry, is_stepless, "stepless", OPTIONAL, OF(METRIC)),
     MEMBER_ROW(entry, steps, "steps", ALWAYS, OF(PACE)),
     MEMBER_ROW(entry, verdict, "verdict", ALWAYS, OF(GUARD)),
     MEMBER_ROW(entry, why, "why", ALWAYS, OF(STOPPING)),

@@ -2,9 +2,8 @@
  * only some of the members.
  *
  * The members of these types are JSON here, because other modules make and read them: `checkpoint`
- * (told_checkpoint.h), `ended` (outcome.h), `gpus` (sampler_line.h), `guard`'s verdict
- * (lib/expr/check.h), `sample` and `evidence` (worker/telemetry, worker/health, daemon/store). So
- * are the metrics in `values`. */
+ * (told_checkpoint.h), `ended` (outcome.h), `evidence` (told_evidence.h), `gpus` and `sample`
+ * (sampler_line.h), and `guard`'s verdict (lib/expr/check.h). So are the metrics in `values`. */
 #ifndef PHASED_LIB_PROTOCOL_ENTRY_H
 #define PHASED_LIB_PROTOCOL_ENTRY_H
 
@@ -27,21 +26,22 @@ struct entry {
     int64_t job_id;
     unsigned restarts;
     json_t *nodes;     /* a list of names */
-    double end_time;   /* the allocation's limit, in seconds since 1970; 0: none */
+    double end_time;   /* the allocation's limit, in seconds since 1970; 0: no limit */
     json_t *hardware;  /* see hardware.json, or NULL */
     const char *token; /* of the job, or NULL */
     /* ranks, exited */
     json_t *ranks;
     bool is_done; /* exited: the node has done its part */
     /* metric, suspect, pace, and checkpoint when it was read */
-    int64_t step; /* -1: none */
+    int64_t step; /* -1: no step */
     json_t *values;
+    bool is_stepless; /* metric: no metric has come with a step yet */
     int64_t steps;
     double seconds; /* preflight, too */
     json_t *verdict;
     const char *message;
     const char *why; /* stopping: a stop_reason, or a word of another version */
-    int64_t from;    /* lost; 0: none */
+    int64_t from;    /* lost: the first lost number; 0: absent */
     /* preflight */
     const char *level, *outcome, *reason;
     bool is_observe; /* its findings are only reported */
@@ -63,16 +63,15 @@ struct entry entry_of(enum entry_type type, const json_t *members);
 /* The first number that an entry stands for. An entry that says what was lost stands for several
  * numbers, any other entry for one. */
 int64_t entry_first(const struct entry *entry);
-/* All members of an entry that was read, but those that every entry has. A new reference. */
+/* All members of an entry that was read, without those that every entry has. A new reference. */
 json_t *entry_rest(const struct entry *entry);
 
-/* The members of an entry beside those that every entry has. A new reference; NULL: a text is not
+/* The members of an entry, without those that every entry has. A new reference; NULL: a text is not
  * UTF-8. */
 json_t *entry_to_json(const struct entry *entry);
 /* A whole entry, in place of entries from `first` to `last` that were lost. A new reference. */
 json_t *entry_lost(int64_t first, int64_t last, double time);
 
-/* Adds a rank to `ranks`. */
 void entry_add_rank(json_t *ranks, enum entry_type type, const struct entry_rank *rank);
 
 #endif

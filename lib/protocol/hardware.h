@@ -8,7 +8,7 @@ struct hardware {
     const char *model;  /* NULL: unknown */
     double memory_gib;  /* 0: unknown */
     const char *source; /* "driver" or "slurm"; NULL: nobody could say */
-    const char *by_gpu; /* the part of the spec for this GPU; NULL: none */
+    const char *by_gpu; /* the part of the spec for this GPU; NULL: no part fits */
 };
 
 /* Reads the object, which may be any JSON. The result borrows from it. */

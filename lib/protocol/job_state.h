@@ -3,8 +3,9 @@
 #ifndef PHASED_LIB_PROTOCOL_JOB_STATE_H
 #define PHASED_LIB_PROTOCOL_JOB_STATE_H
 
-/* Makes the constant of an enum from a row of its table. */
-#define WORD_SYMBOL(symbol, ...) symbol,
+/* Make the constant of an enum and its name from a row of its table. */
+#define WORD_SYMBOL(symbol, ...)     symbol,
+#define WORD_TEXT(symbol, name, ...) name,
 
 /* {symbol, stored name, whether the job has ended}. A job that Slurm requeues becomes pending
  * again. */

@@ -23,7 +23,7 @@ char *journal_path(const char *run_dir, const char *writer);
 /* The names of the nodes that have a journal, sorted. A new reference. */
 json_t *journal_nodes(const char *run_dir);
 
-/* The user reads the members from `line` to `failed`. The other members are private. */
+/* Callers read the members from `line` to `failed`. The other members are private. */
 struct journal_file {
     const char *line; /* the current line, without its end */
     size_t size;
@@ -39,7 +39,7 @@ struct journal_file {
 };
 
 void journal_file_open(struct journal_file *file, const char *path);
-/* The file at a name; 0: it could not be opened. */
+/* The inode of the open file; 0: the file could not be opened. */
 ino_t journal_file_inode(const struct journal_file *file);
 /* Begins at `offset` instead, if this is the same file and it has not become shorter. False: it
  * begins at the beginning. */

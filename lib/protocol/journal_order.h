@@ -22,7 +22,7 @@ struct journal_early {
     bool is_overtaken;
 };
 
-/* Zero-initialised is a good start. */
+/* A zero-initialised struct has no entries. */
 struct journal_order {
     uint64_t last;            /* all entries up to this number have come, or are missing */
     uint64_t stray;           /* the number of a dropped entry; 0: no entry was dropped */

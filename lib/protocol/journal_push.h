@@ -8,7 +8,7 @@
 /* The body of POST /v1/worker/<run>/journal. */
 struct journal_push {
     const char *node;
-    json_t *entries; /* in order; an empty list only asks. The worker puts its lines together */
+    json_t *entries; /* in order; an empty list only asks. The worker writes the list as text */
 };
 
 /* Reads a body, which may be any JSON. The result borrows from it. */

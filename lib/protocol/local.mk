@@ -10,6 +10,7 @@ lib_libphased_a_SOURCES += \
 	lib/protocol/journal_order.c lib/protocol/journal_order.h \
 	lib/protocol/journal_push.c lib/protocol/journal_push.h \
 	lib/protocol/lead_command.c lib/protocol/lead_command.h \
+	lib/protocol/log_files.c lib/protocol/log_files.h \
 	lib/protocol/members.c lib/protocol/members.h \
 	lib/protocol/message.c lib/protocol/message.h \
 	lib/protocol/outcome.c lib/protocol/outcome.h \
@@ -17,5 +18,6 @@ lib_libphased_a_SOURCES += \
 	lib/protocol/run_file.c lib/protocol/run_file.h \
 	lib/protocol/sampler_line.c lib/protocol/sampler_line.h \
 	lib/protocol/told_checkpoint.c lib/protocol/told_checkpoint.h \
+	lib/protocol/told_evidence.c lib/protocol/told_evidence.h \
 	lib/protocol/words.c lib/protocol/words.h
 EXTRA_DIST += lib/protocol/README.md

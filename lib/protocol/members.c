@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* 2^53 - 1: a double holds all whole numbers up to it exactly. So sums and differences of numbers
  * that were read never overflow. */
@@ -176,6 +175,6 @@ int members_check(const struct member *rows, const json_t *json, struct error *e
 {
     for (const struct member *row = rows; row->name; row++)
         if (row->need == MEMBER_REQUIRED && !member_is_there(row, json_object_get(json, row->name)))
-            return error_set(err, -EINVAL, "`%s` is not %s", row->name, member_types[row->kind]);
+            return error_set(err, -EINVAL, "`%s` must be %s", row->name, member_types[row->kind]);
     return 0;
 }

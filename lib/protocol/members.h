@@ -90,14 +90,14 @@ struct member {
 /* Adds the members to a copy of `json`, which may be NULL: members that are not in the table stay
  * as they are. A new reference. NULL: a text is not UTF-8. */
 json_t *members_write(const struct member *rows, const void *message, const json_t *json);
-/* The same, of a message of one kind, which has only some of the members. */
+/* Like members_write(), for a message of one kind, which has only some of the members. */
 json_t *members_write_kind(const struct member *rows, unsigned kind, const void *message,
                            const json_t *json);
 
 /* Reads the members of `json`, which may be anything. A member of another type counts as nothing,
  * and so does a number beyond 2^53. */
 void members_read(const struct member *rows, const json_t *json, void *ret_message);
-/* The same, of a message of one kind. It has nothing in the place of other members. */
+/* Like members_read(), for a message of one kind. The members of other kinds become nothing. */
 void members_read_kind(const struct member *rows, unsigned kind, const json_t *json,
                        void *ret_message);
 

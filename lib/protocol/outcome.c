@@ -192,10 +192,8 @@ static int outcome_gives_way(const struct outcome *outcome, const char *path, co
     int status = file_read(path, MESSAGE_SIZE_MAX, &there, NULL, err);
     bool is_same = status == 0 && text_equal(there, text);
     free(there);
-    if (is_same || status == -ENOENT)
-        return 0; /* an earlier try has written this file, or the file is gone */
-    if (outcome_is_unreadable(status))
-        return 0;
+    if (is_same || status == -ENOENT || outcome_is_unreadable(status))
+        return 0; /* an earlier try has written this file, or the file is gone or cannot be read */
     if (status < 0)
         return status;
     struct outcome other;

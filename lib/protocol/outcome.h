@@ -29,7 +29,7 @@ struct outcome {
     double started;   /* when the first rank started, in seconds since 1970; 0: no rank did */
     double ended;
     json_t *finals;    /* the last sequence number of each node; owned */
-    int64_t last_step; /* -1: no metric came with a step, and no group has finished its shard */
+    int64_t last_step; /* -1: no metric came with a step, and the run has done no shard */
     bool requeues;     /* the lead wants a requeue of its job, for another run of the phase */
 };
 
@@ -51,8 +51,8 @@ void outcome_fini(struct outcome *outcome);
 void outcome_set_message(struct outcome *outcome, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Blames the node that srun names in its message about a lost step. Blames no node if the message
- * does not name exactly one, or if the agent was killed. */
+/* Blames the node that srun names in its message about a lost job step. Blames no node if the
+ * message does not name exactly one, or if the agent was killed. */
 void outcome_blame(struct outcome *outcome, const char *complaint);
 
 /* A new reference. */
@@ -61,7 +61,7 @@ json_t *outcome_to_json(const struct outcome *outcome);
 /* Reads what outcome_to_json() made. */
 int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct error *err);
 
-/* The same, without any check, and borrowed from the JSON: nothing is to be freed. */
+/* Like outcome_from_json(), without any check. The result borrows from the JSON: do not free it. */
 struct outcome outcome_view(const json_t *json);
 
 /* A new reference; NULL: a text is not UTF-8. */
@@ -70,8 +70,8 @@ json_t *told_failure_to_json(const struct told_failure *failure);
 struct told_failure told_failure_read(const json_t *json);
 
 /* Whether the job with this token has written `outcome`. Also true if one of the two tokens is
- * unknown. A lead that was believed gone may still report the end of its run into a folder that now
- * belongs to another job. */
+ * unknown. A lead that phased took for dead may still write the end of its run into a folder that
+ * now belongs to another job. */
 bool outcome_is_of(const struct outcome *outcome, const char *token);
 
 /* Reads outcome.json in `run_dir`. `token` is the token of the job that serves the folder. -ENOENT:
@@ -82,8 +82,8 @@ int outcome_read(const char *run_dir, const char *token, struct outcome *ret_out
 bool outcome_is_there(const char *run_dir, const char *token);
 
 /* Writes outcome.json into `run_dir`, and syncs it. -EEXIST: another lead of the same job has
- * written an outcome, which stays. The same outcome once more is not an error. An outcome of
- * another job is replaced, and so is an outcome that cannot be read. */
+ * written another outcome, which stays. Replaces an outcome of another job, and an outcome that
+ * cannot be read. */
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err);
 
 /* Puts a tombstone into `run_dir`. With it the daemon declares the run over, because its worker has

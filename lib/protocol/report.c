@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPORT_STRING_MAX = 120 }; /* bytes in the line, so with the backslashes of JSON */
+enum {
+    REPORT_STRING_MAX = 120, /* bytes in the line, so with the backslashes of JSON */
+    REPORT_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(16),
+};
 
 #define OF(kind) .kinds = 1u << REPORT_##kind
 
@@ -26,6 +29,7 @@ static const struct member report_members[] = {
     MEMBER(report, failure, OPTIONAL),
     MEMBER_IS(report, idle, OPTIONAL),
     MEMBER(report, shards, OPTIONAL),
+    MEMBER(report, shards_over, OPTIONAL),
     MEMBER(report, seconds, OPTIONAL),
     MEMBER(report, limit, OPTIONAL),
     MEMBER_ROW(report, has_steps, "steps", OPTIONAL, .otherwise = 0),
@@ -100,11 +104,6 @@ static void report_shorten(json_t *json)
     }
 }
 
-static char *report_dump(const json_t *report)
-{
-    return json_text(report, JSON_COMPACT | JSON_REAL_PRECISION(16));
-}
-
 bool report_read(const json_t *json, struct report *ret_report)
 {
     struct report report;
@@ -120,12 +119,12 @@ char *report_to_line(const struct report *report)
 {
     json_t *json = members_write_kind(report_members, report->kind, report, NULL);
     assert(json); /* all texts are UTF-8 */
-    char *dump = report_dump(json);
+    char *dump = json_text(json, REPORT_FLAGS);
     if (strlen(dump) >= REPORT_SIZE_MAX) {
         json_t *copy = json_deep_copy(json);
         free(dump);
         report_shorten(copy);
-        dump = report_dump(copy);
+        dump = json_text(copy, REPORT_FLAGS);
         json_decref(copy);
     }
     char *line = text_format("%s\n", dump);

@@ -16,8 +16,8 @@ enum { REPORT_SIZE_MAX = 1000 }; /* bytes, with the line end */
 
 /* A rank that failed. */
 struct rank_failure {
-    int64_t code, signal; /* a signal of 0: it exited with the code */
-    const char *line;     /* the last that it printed */
+    int64_t code, signal; /* signal 0: it exited with the code */
+    const char *line;     /* the last line that it printed */
     int64_t rank, group;  /* its number; -1: it is not a rank, or not a group */
     bool is_join;         /* it is the join */
 };
@@ -47,16 +47,17 @@ struct report {
     enum agent_report kind;
     const char *node;
     int64_t index;        /* the number of the node within the job */
-    int64_t start_number; /* the lead's number for the run; 0: the report is about no run */
+    int64_t start_number; /* the lead's number for the run; 0: the report is not about a run */
     double time;          /* STARTED: in seconds since 1970 */
-    bool is_all;          /* TERMINATED: Slurm has sent the signal to all processes of the step */
+    bool is_all; /* TERMINATED: Slurm has sent the signal to all processes of the job step */
     /* ENDED */
-    int64_t final;      /* the last sequence number in the journal of the node */
-    double ended;       /* in seconds since 1970 */
-    int64_t last_step;  /* -1: none */
-    int64_t checkpoint; /* the highest step of a checkpoint that the run has saved; -1: none */
-    bool is_idle;       /* the run had no ranks on this node */
-    int64_t shards;     /* how many shards are done */
+    int64_t final;       /* the last sequence number in the journal of the node */
+    double ended;        /* in seconds since 1970 */
+    int64_t last_step;   /* -1: no step */
+    int64_t checkpoint;  /* the highest step of a checkpoint that the run has saved; -1: no step */
+    bool is_idle;        /* the run had no ranks on this node */
+    int64_t shards;      /* how many shards the run has done */
+    int64_t shards_over; /* how many shards needed no work: earlier runs have done them */
     /* ENDED, FAILED */
     json_t *failed;  /* a rank_failure, or NULL */
     json_t *failure; /* a found_failure, or NULL */

@@ -29,13 +29,13 @@ struct run_file {
     json_t *environment; /* captured at submission; with marks in place of secrets */
     const char *secrets; /* the path of the file with the secrets, or NULL */
     json_t *spec, *inputs;
-    json_t *resume;     /* the checkpoint to begin from, {"path", "step"}; NULL: none */
-    int64_t known_step; /* the highest step that the daemon knew; -1: none; RUN_FILE_NO_CHOICE */
+    json_t *resume;     /* the checkpoint to begin from, {"path", "step"}, or NULL */
+    int64_t known_step; /* the highest step that the daemon knew, -1, or RUN_FILE_NO_CHOICE */
     bool is_anew;       /* the phase begins anew, and earlier work does not count */
     json_t *changed;    /* params that remedies have changed, or NULL */
     json_t *failures;
     int64_t linger_s;
-    int64_t gpu_first; /* its own GPUs begin at this one of the node's; RUN_FILE_NO_PART */
+    int64_t gpu_first; /* the number of its first GPU on the node, or RUN_FILE_NO_PART */
     bool is_alone;
     int64_t known_run; /* of a run begun alone: the newest earlier run with a number */
 };
@@ -46,8 +46,8 @@ struct run_input {
     const char *checkpoint; /* its newest checkpoint, or NULL */
 };
 
-/* Reads RUN_DIR/run.json. Nothing has to be in it. On failure `ret_run` is as if the file were
- * empty. The caller ends it with run_file_fini() in any case. */
+/* Reads RUN_DIR/run.json. Any member may be absent. On failure `ret_run` is as if the file were
+ * empty. The caller calls run_file_fini() in any case. */
 int run_file_read(const char *run_dir, struct run_file *ret_run, struct error *err);
 void run_file_fini(struct run_file *run);
 /* -EINVAL: a member that a worker needs is absent. */

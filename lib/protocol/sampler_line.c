@@ -1,4 +1,4 @@
-/* Reads and writes the lines of the sampler. */
+/* Reads and writes the lines of the sampler, and samples. */
 #include "lib/protocol/sampler_line.h"
 
 #include "lib/protocol/members.h"
@@ -23,7 +23,22 @@ static const struct member gpu_devices_members[] = {
     {0},
 };
 
+static const struct member sample_members[] = {
+    MEMBER(sample, time, OPTIONAL),
+    MEMBER(sample, gpus, OPTIONAL),
+#define X(symbol, name, kind, dcgm, what)                                                          \
+    MEMBER_ROW(sample, columns[GPU_##symbol], #name, OPTIONAL, .otherwise = 0),
+    GPU_COLUMNS(X)
+#undef X
+        MEMBER(sample, from, OPTIONAL),
+    MEMBER(sample, seconds, OPTIONAL),
+    MEMBER_OR(sample, sampled, OPTIONAL, -1),
+    {0},
+};
+
 MEMBERS_READ(sampler_line)
 MEMBERS_TO_JSON(sampler_line)
 MEMBERS_READ(gpu_devices)
 MEMBERS_TO_JSON(gpu_devices)
+MEMBERS_READ(sample)
+MEMBERS_TO_JSON(sample)

@@ -25,7 +25,6 @@ struct told_checkpoint told_checkpoint_read(const json_t *json);
 /* The two members of `resume`, {"path", "step"}. A new reference; NULL: the path is not UTF-8. */
 json_t *told_checkpoint_reference(const char *path, int64_t step);
 
-/* Says in a checkpoint whether it is suspect. */
 void told_checkpoint_mark(json_t *checkpoint, bool is_suspect);
 
 #endif

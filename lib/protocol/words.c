@@ -6,10 +6,10 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* From the rows of TABLE: the names, and the two functions that translate. `storage` is empty if
- * words.h declares the names. */
+/* Defines the names in the rows of TABLE, and the two functions that translate. `storage` is empty
+ * if words.h declares the names. */
 #define WORDS(TABLE, object, count, storage)                                                       \
-    storage const char *const object##_names[] = {TABLE(NAME)};                                    \
+    storage const char *const object##_names[] = {TABLE(WORD_TEXT) NULL};                          \
     const char *object##_name(enum object value)                                                   \
     {                                                                                              \
         assert(value < (count));                                                                   \
@@ -20,7 +20,7 @@
         return word_parse(object##_names, count, name);                                            \
     }
 
-/* From the rows of TABLE: the function that looks a cell up. */
+/* Defines the function that looks up a cell in the rows of TABLE. */
 #define COLUMN(TABLE, cell, type, function, object, count)                                         \
     type function(enum object value)                                                               \
     {                                                                                              \
@@ -29,10 +29,15 @@
         return cells[value];                                                                       \
     }
 
-#define NAME(symbol, name, ...)               name,
-#define FLAG(symbol, name, flag)              flag,
-#define OUTCOME(symbol, name, outcome, cause) outcome,
-#define CAUSE(symbol, name, outcome, cause)   cause,
+#define FLAG(symbol, name, flag)            flag,
+#define THIRD(symbol, name, third, fourth)  third,
+#define FOURTH(symbol, name, third, fourth) fourth,
+
+const char *state_verb(const char *name)
+{
+    int state = phase_state_parse(name);
+    return state == PHASE_SUCCEEDED || state == PHASE_FAILED ? "has" : "is";
+}
 
 int word_parse(const char *const *names, size_t count, const char *name)
 {
@@ -45,15 +50,18 @@ int word_parse(const char *const *names, size_t count, const char *name)
 WORDS(WORKFLOW_STATES, workflow_state, WORKFLOW_STATE_COUNT, static)
 WORDS(PHASE_STATES, phase_state, PHASE_STATE_COUNT, static)
 WORDS(PHASE_HOLDS, phase_hold, HOLD_COUNT, static)
+WORDS(PHASE_COMMANDS, phase_command, COMMAND_COUNT, static)
 WORDS(GATE_RESULTS, gate_result, GATE_RESULT_COUNT, static)
 WORDS(BUDGETS, budget, BUDGET_COUNT, static)
 WORDS(RUN_STATES, run_state, RUN_STATE_COUNT, static)
+WORDS(RUN_WISHES, run_wish, WISH_COUNT, static)
 WORDS(RUN_OUTCOMES, run_outcome, OUTCOME_COUNT, )
 WORDS(RUN_CAUSES, run_cause, CAUSE_COUNT, )
 WORDS(FAILURE_BLAMES, failure_blame, BLAME_COUNT, )
 WORDS(CLUSTER_JOB_STATES, cluster_job_state, CLUSTER_JOB_STATE_COUNT, static)
 WORDS(PREFLIGHT_OUTCOMES, preflight_outcome, PREFLIGHT_OUTCOME_COUNT, static)
 WORDS(EVENT_TYPES, event_type, EVENT_TYPE_COUNT, static)
+WORDS(NOTICE_KINDS, notice_kind, NOTICE_KIND_COUNT, )
 WORDS(REMEDY_RESUMES, remedy_resume, REMEDY_RESUME_COUNT, static)
 WORDS(STOP_REASONS, stop_reason, STOP_REASON_COUNT, )
 WORDS(ENTRY_TYPES, entry_type, ENTRY_TYPE_COUNT, )
@@ -65,7 +73,18 @@ COLUMN(WORKFLOW_STATES, FLAG, bool, workflow_state_is_final, workflow_state, WOR
 COLUMN(PHASE_STATES, FLAG, bool, phase_state_is_final, phase_state, PHASE_STATE_COUNT)
 COLUMN(CLUSTER_JOB_STATES, FLAG, bool, cluster_job_state_is_final, cluster_job_state,
        CLUSTER_JOB_STATE_COUNT)
+COLUMN(RUN_CAUSES, THIRD, bool, run_cause_has_remedy, run_cause, CAUSE_COUNT)
+COLUMN(RUN_CAUSES, FOURTH, bool, run_cause_is_printed, run_cause, CAUSE_COUNT)
 COLUMN(ENTRY_TYPES, FLAG, bool, entry_type_may_be_lost, entry_type, ENTRY_TYPE_COUNT)
 COLUMN(AGENT_COMMANDS, FLAG, bool, agent_command_has_argument, agent_command, AGENT_COMMAND_COUNT)
-COLUMN(STOP_REASONS, OUTCOME, enum run_outcome, stop_reason_outcome, stop_reason, STOP_REASON_COUNT)
-COLUMN(STOP_REASONS, CAUSE, enum run_cause, stop_reason_cause, stop_reason, STOP_REASON_COUNT)
+COLUMN(STOP_REASONS, THIRD, enum run_outcome, stop_reason_outcome, stop_reason, STOP_REASON_COUNT)
+COLUMN(STOP_REASONS, FOURTH, enum run_cause, stop_reason_cause, stop_reason, STOP_REASON_COUNT)
+
+size_t run_cause_list(bool (*is_in)(enum run_cause value), const char *ret_names[CAUSE_COUNT])
+{
+    size_t count = 0;
+    for (enum run_cause i = 0; i < CAUSE_COUNT; i++)
+        if (is_in(i))
+            ret_names[count++] = run_cause_name(i);
+    return count;
+}

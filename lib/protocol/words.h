@@ -1,6 +1,6 @@
 /* The words that daemon, workers, command line and record share: the states of workflows, phases
- * and runs, how and why runs end, the entries of journals, the commands for leads, and what leads
- * and their agents tell each other.
+ * and runs, the commands of people, how and why runs end, the entries of journals, the commands for
+ * leads, and what leads and their agents tell each other.
  *
  * These rows generate the enums and the stored names. Tests compare the CHECKs in schema/ and the
  * diagram in daemon/core/README.md with the rows. */
@@ -63,6 +63,18 @@ bool phase_state_is_final(enum phase_state value);
 enum phase_hold { PHASE_HOLDS(WORD_SYMBOL) HOLD_COUNT };
 WORD_FUNCTIONS(phase_hold);
 
+/* What people ask the daemon to do with phases: verbs of phasectl, and paths of the API. */
+#define PHASE_COMMANDS(X)                                                                          \
+    X(COMMAND_PROMOTE, "promote")                                                                  \
+    X(COMMAND_HOLD, "hold")                                                                        \
+    X(COMMAND_RELEASE, "release")                                                                  \
+    X(COMMAND_RESUME, "resume")                                                                    \
+    X(COMMAND_CANCEL, "cancel")                                                                    \
+    X(COMMAND_RETRY, "retry")
+
+enum phase_command { PHASE_COMMANDS(WORD_SYMBOL) COMMAND_COUNT };
+WORD_FUNCTIONS(phase_command);
+
 /* What a gate says of a run. */
 #define GATE_RESULTS(X)                                                                            \
     X(GATE_PASSED, "passed")                                                                       \
@@ -93,6 +105,15 @@ WORD_FUNCTIONS(budget);
 enum run_state { RUN_STATES(WORD_SYMBOL) RUN_STATE_COUNT };
 WORD_FUNCTIONS(run_state);
 
+/* What somebody wants of a run that has not ended. */
+#define RUN_WISHES(X)                                                                              \
+    X(WISH_NONE, "none")                                                                           \
+    X(WISH_CANCEL, "cancel")                                                                       \
+    X(WISH_HOLD, "hold")
+
+enum run_wish { RUN_WISHES(WORD_SYMBOL) WISH_COUNT };
+WORD_FUNCTIONS(run_wish);
+
 /* How a run ended. */
 #define RUN_OUTCOMES(X)                                                                            \
     X(OUTCOME_NONE, "none")                                                                        \
@@ -106,20 +127,25 @@ WORD_FUNCTIONS(run_state);
 enum run_outcome { RUN_OUTCOMES(WORD_SYMBOL) OUTCOME_COUNT };
 WORD_FUNCTIONS(run_outcome);
 
-/* Why a run failed. */
+/* Why a run failed: {symbol, stored name, whether there can be a remedy for it, whether a printed
+ * line can show it} */
 #define RUN_CAUSES(X)                                                                              \
-    X(CAUSE_NONE, "none")                                                                          \
-    X(CAUSE_EXIT, "exit")                                                                          \
-    X(CAUSE_OOM, "oom")                                                                            \
-    X(CAUSE_NAN, "nan")                                                                            \
-    X(CAUSE_GUARD, "guard")                                                                        \
-    X(CAUSE_HANG, "hang")                                                                          \
-    X(CAUSE_PREFLIGHT, "preflight")                                                                \
-    X(CAUSE_NODE_FAIL, "node_fail")                                                                \
-    X(CAUSE_LAUNCH, "launch")
+    X(CAUSE_NONE, "none", false, false)                                                            \
+    X(CAUSE_EXIT, "exit", true, true)                                                              \
+    X(CAUSE_OOM, "oom", true, true)                                                                \
+    X(CAUSE_NAN, "nan", true, true)                                                                \
+    X(CAUSE_GUARD, "guard", false, false)                                                          \
+    X(CAUSE_HANG, "hang", true, true)                                                              \
+    X(CAUSE_PREFLIGHT, "preflight", true, false)                                                   \
+    X(CAUSE_NODE_FAIL, "node_fail", true, true)                                                    \
+    X(CAUSE_LAUNCH, "launch", false, true)
 
 enum run_cause { RUN_CAUSES(WORD_SYMBOL) CAUSE_COUNT };
 WORD_FUNCTIONS(run_cause);
+bool run_cause_has_remedy(enum run_cause value);
+bool run_cause_is_printed(enum run_cause value);
+/* The names of the causes of a column, and their number. */
+size_t run_cause_list(bool (*is_in)(enum run_cause value), const char *ret_names[CAUSE_COUNT]);
 
 /* Who is to blame for a failure that was recognised. */
 #define FAILURE_BLAMES(X)                                                                          \
@@ -143,6 +169,16 @@ WORD_FUNCTIONS(failure_blame);
 
 enum event_type { EVENT_TYPES(WORD_SYMBOL) EVENT_TYPE_COUNT };
 WORD_FUNCTIONS(event_type);
+
+/* What phased notifies people of. A phase has all kinds but the last. */
+#define NOTICE_KINDS(X)                                                                            \
+    X(NOTICE_HELD, "held")                                                                         \
+    X(NOTICE_FAILED, "failed")                                                                     \
+    X(NOTICE_SUCCEEDED, "succeeded")                                                               \
+    X(NOTICE_BUDGET, "budget")
+
+enum notice_kind { NOTICE_KINDS(WORD_SYMBOL) NOTICE_KIND_COUNT };
+WORD_FUNCTIONS(notice_kind);
 
 /* What a preflight finds about a node. */
 #define PREFLIGHT_OUTCOMES(X)                                                                      \
@@ -183,7 +219,7 @@ enum run_outcome stop_reason_outcome(enum stop_reason value);
 enum run_cause stop_reason_cause(enum stop_reason value);
 
 /* The entries of a journal (doc/protocol.md): {symbol, name, whether entries of this type may be
- * lost when too many wait for a full disk} */
+ * lost when the disk is full and too many entries wait} */
 #define ENTRY_TYPES(X)                                                                             \
     X(ENTRY_STARTED, "started", false)                                                             \
     X(ENTRY_PREFLIGHT, "preflight", false)                                                         \
@@ -255,10 +291,14 @@ bool agent_command_has_argument(enum agent_command value);
 enum agent_report { AGENT_REPORTS(WORD_SYMBOL) AGENT_REPORT_COUNT };
 WORD_FUNCTIONS(agent_report);
 
-/* The tables of names, for the rows of lib/protocol/members.h. */
+/* The tables of names, which end with NULL. */
+extern const char *const notice_kind_names[];
 extern const char *const run_outcome_names[], *const run_cause_names[], *const stop_reason_names[];
 extern const char *const failure_blame_names[];
-extern const char *const entry_type_names[], *const lead_verb_names[], *const agent_report_names[];
+extern const char *const lead_verb_names[], *const agent_report_names[];
+
+/* What stands before the name of a state of a workflow or phase: "has" succeeded, "is" active. */
+const char *state_verb(const char *name);
 
 /* The place of a name, or -1. The name may be NULL. */
 int word_parse(const char *const *names, size_t count, const char *name);

@@ -100,8 +100,11 @@ void sbatch_array_write_keys(const struct sbatch_array *array, struct text *spec
     for (size_t i = 0; i < array->count; i++)
         text_addf(spec, "%s%u", i ? ", " : "", array->tasks[i]);
     text_add(spec, "]}\n");
-    if (array->lanes)
-        text_addf(spec, "    pack: {serial: %u}\n", array->lanes);
+    if (!array->lanes || array->lanes >= array->count)
+        return;
+    text_addf(spec, "    pack: {serial: %u}\n", array->lanes);
+    /* Each task of sbatch has all of --time. */
+    text_add(spec, "    linger: 0s # each task has a job of its own\n");
 }
 
 /* The distance between the indices; 1 if it is not the same everywhere. */

@@ -1,7 +1,6 @@
 /* Guesses by one pattern which commands a script runs. */
 #include "lib/sbatch/commands.h"
 
-#include "lib/memory.h"
 #include "lib/text.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8

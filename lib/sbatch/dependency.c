@@ -53,7 +53,7 @@ static void add_phase(struct text *after, const char *phase)
     struct text padded = {0}, wanted = {0};
     text_addf(&padded, ", %s,", text_string(after));
     text_addf(&wanted, ", %s,", phase);
-    if (!strstr(text_string(&padded), text_string(&wanted))) /* listed once */
+    if (!strstr(text_string(&padded), text_string(&wanted))) /* each phase once */
         text_addf(after, "%s%s", after->size ? ", " : "", phase);
     text_fini(&padded);
     text_fini(&wanted);

@@ -10,7 +10,6 @@
 #include "lib/sbatch/shape.h"
 #include "lib/sbatch/signal.h"
 #include "lib/sbatch/write.h"
-#include "lib/spec/phase.h"
 #include "lib/spec/problems.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/slurm_options.h"
@@ -105,7 +104,7 @@ static char *name_among(const struct import *imports, size_t count, char *name)
 {
     char *unique = xstrdup(name);
     for (size_t i = 0, number = 2; i < count; i++)
-        if (text_equal(imports[i].name, unique)) {
+        if (imports[i].name && text_equal(imports[i].name, unique)) {
             free(unique);
             unique = text_format("%s_%zu", name, number++);
             i = (size_t)-1; /* start again with the first */
@@ -197,8 +196,8 @@ static void take_slurm(struct import *import, const struct sbatch_option *option
     keep_slurm(import, option->name, option->value == SBATCH_NONE ? "true" : value);
 }
 
-/* The functions for options with a key of their own in a phase. Other options of this kind are read
- * where they are written. */
+/* The functions for options with a key of their own in a phase. Other such options are read in the
+ * place where they are written. */
 static const struct {
     const char *name;
     void (*take)(struct import *import);
@@ -362,10 +361,15 @@ static void add_phase(struct import *import, struct text *spec)
 /* Warns about commands by which a script restarts itself: phased does that. */
 static void warn_of_body(const struct import *import)
 {
-    static const struct {
+    const struct {
         const char *command, *message;
     } commands[] = {
-        {"scontrol[ \\t]+requeue", "phased itself runs a phase again: remove `scontrol requeue`"},
+        {"scontrol[ \\t]+requeue",
+         import->array.count
+             ? "phased itself runs a phase again: remove `scontrol requeue`. The tasks are "
+               "no array of Slurm, so `scontrol requeue` of a task fails; with $SLURM_JOB_ID it "
+               "works"
+             : "phased itself runs a phase again: remove `scontrol requeue`"},
         {"sbatch", "seems to submit jobs that phased does not know: make them phases"},
     };
     const char *body = text_string(&import->script.body);

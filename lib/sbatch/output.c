@@ -1,14 +1,13 @@
-/* Writes what copies the output of a script. */
+/* Writes names of files, and what copies the output of a script. */
 #include "lib/sbatch/output.h"
 
 #include "lib/sbatch/script.h"
 #include "lib/text.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUTPUT_WIDTH_MAX = 10 }; /* sbatch pads a number to at most so many digits */
+enum { OUTPUT_WIDTH_MAX = 10 }; /* sbatch pads a number to at most this many digits */
 
 /* What sbatch puts in place of %j and so on in a batch script, as words of bash. */
 static const struct replacement {
@@ -52,9 +51,8 @@ static void add_replacement(struct text *word, const struct replacement *replace
         text_add(word, value);
 }
 
-/* Adds the name of a file as a word of bash. A backslash anywhere turns the replacements off, and
- * is itself removed. */
-static void add_name(struct text *word, const char *pattern, bool is_array)
+/* A backslash anywhere turns the replacements off, and is itself removed. */
+void sbatch_output_add_name(struct text *word, const char *pattern, bool is_array)
 {
     bool is_literal = strchr(pattern, '\\');
     text_add(word, "\"");
@@ -109,7 +107,7 @@ static void write_copy(struct text *run, const char *name, const char *pattern, 
                        const char *from, const char *also)
 {
     text_addf(run, "phased_output %s ", name);
-    add_name(run, pattern, is_array);
+    sbatch_output_add_name(run, pattern, is_array);
     text_addf(run, " && exec %s> >(tee -a /dev/fd/3 >&%s 2>/dev/null <&0 &)%s 3>&- || true\n", from,
               text_equal(from, "2") ? "2" : "1", also);
 }
@@ -130,8 +128,8 @@ void sbatch_output_write_run(const struct sbatch_script *script, bool is_array, 
     if (!is_kept(output) && !is_kept(error))
         return;
     write_function(script, run);
-    /* tee must outlive the signals that tell the script to save, and those after the script's end.
-     * It ignores them from its birth, for a short script may end before tee has begun. */
+    /* tee must outlive the signals that tell the script to save, and the signals after its end. tee
+     * ignores them from its start on, because a short script may end before tee has begun. */
     text_addf(run, "trap '' %s\n", output_signals);
     if (is_kept(output))
         write_copy(run, "stdout", output, is_array, "", is_one ? " 2>&1" : "");

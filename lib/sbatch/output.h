@@ -14,4 +14,7 @@ struct text;
  * a warning says so, and the run goes on without the file. */
 void sbatch_output_write_run(const struct sbatch_script *script, bool is_array, struct text *run);
 
+/* Adds the name of a file as a word of bash, with what sbatch puts in place of %j and so on. */
+void sbatch_output_add_name(struct text *word, const char *pattern, bool is_array);
+
 #endif

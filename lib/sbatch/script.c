@@ -82,7 +82,7 @@ static bool next_word(struct reader *reader, struct text *word, const char **ret
     char quote = '\0';
     for (; reader->at < reader->end; reader->at++) {
         char c = *reader->at;
-        if (!quote && is_blank(c))
+        if (!quote && (is_blank(c) || (c == '#' && !reader->is_words)))
             break;
         if (c == '\\' && reader->at + 1 == reader->end) /* there is no next line to join: sbatch
                                                          * drops the backslash */
@@ -195,7 +195,7 @@ static void take_directive(struct reader *reader)
     struct text word = {0};
     const char *begin;
     reader->at = reader->line + strlen(directive);
-    while (next_word(reader, &word, &begin)) {
+    for (bool is_first = true; next_word(reader, &word, &begin); is_first = false) {
         char *copy = xstrdup(text_string(&word));
         if (text_starts(copy, "--") && copy[2])
             take_long(reader, copy + 2, begin);
@@ -205,7 +205,10 @@ static void take_directive(struct reader *reader)
             add_problem(reader, SPEC_ERROR, begin, "",
                         "a heterogeneous job: make its parts phases of a workflow");
         else
-            add_problem(reader, SPEC_ERROR, begin, "", "an option was expected here");
+            add_problem(reader, SPEC_ERROR, begin, "",
+                        is_first ? "an option was expected here"
+                                 : "an option was expected here; a value that has spaces needs "
+                                   "quotes: --comment=\"two words\"");
         free(copy);
     }
     text_fini(&word);
@@ -232,9 +235,10 @@ static void read_line(struct reader *reader)
                                  (size > 6 && memcmp(reader->line, "#BSUB ", 6) == 0)))
         add_problem(reader, SPEC_WARNING, reader->line, "",
                     "left out: only #SBATCH lines are read");
-    if (size && reader->line[0] != '#')
-        for (const char *at = reader->line; at < reader->end; at++)
-            reader->has_command |= !is_blank(*at);
+    const char *first = reader->line;
+    while (first < reader->end && is_blank(*first))
+        first++;
+    reader->has_command |= first < reader->end && *first != '#';
     text_add_bytes(&reader->script->body, reader->line, size);
     text_add(&reader->script->body, "\n");
 }

@@ -119,8 +119,8 @@ static void take_gpus(struct sbatch_shape *shape, const struct sbatch_script *sc
     if (!count)
         return;
     if (shape->gpus && shape->gpus != count)
-        sbatch_refuse(script, name, "%u GPUs on each node, but another option says %u", count,
-                      shape->gpus);
+        sbatch_refuse(script, name, "%u GPU%s on each node, but another option says %u", count,
+                      count == 1 ? "" : "s", shape->gpus);
     shape->gpus = count;
     if (*type)
         (void)snprintf(shape->gpu_type, sizeof shape->gpu_type, "%s", type);
@@ -148,8 +148,8 @@ static void read_gpus(struct sbatch_shape *shape, const struct sbatch_script *sc
     check_total(script, "gpus", gpus.count);
     if (gpus.count % shape->nodes)
         sbatch_refuse(script, "gpus",
-                      "%u GPUs cannot be the same number on each of %u nodes: use --gpus-per-node",
-                      gpus.count, shape->nodes);
+                      "%u GPU%s cannot be the same number on each of %u nodes: use --gpus-per-node",
+                      gpus.count, gpus.count == 1 ? "" : "s", shape->nodes);
     take_gpus(shape, script, "gpus", divided(gpus.count, shape->nodes), gpus.type);
     gpus = gpus_of(script, "gpus-per-task");
     if (gpus.count && !shape->tasks_per_node)

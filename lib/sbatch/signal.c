@@ -84,8 +84,8 @@ void sbatch_signal_read(const struct sbatch_script *script, struct sbatch_signal
 }
 
 /* The process is not a child of the script, because `wait` would wait for it. The process has no
- * pipe of the script open, so the output can end before the process. The steps of phased itself do
- * not get the signal. */
+ * pipe of the script open, so the output can end before the process. The job steps of phased itself
+ * do not get the signal. */
 void sbatch_signal_write_run(const struct sbatch_signal *signal, struct text *run)
 {
     if (!signal->name)

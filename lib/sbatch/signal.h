@@ -11,7 +11,7 @@ struct text;
 struct sbatch_signal {
     const char *name; /* without SIG; NULL: no signal */
     uint32_t seconds; /* before the limit */
-    bool to_shell;    /* B: the batch shell gets it; otherwise the steps that the script starts */
+    bool to_shell;    /* B: the batch shell gets it; otherwise the job steps of the script */
 };
 
 /* Reads the option. A value that sbatch does not take becomes a problem of the option. */

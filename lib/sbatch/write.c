@@ -29,12 +29,8 @@ static bool is_plain(const char *value)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcasecmp(value, words[i]) == 0)
             return text_equal(value, "true");
-    if (!isalnum((unsigned char)value[0]) && value[0] != '/')
-        return false;
-    for (const char *at = value; *at; at++)
-        if (!isalnum((unsigned char)*at) && !strchr("_-./+@", *at))
-            return false;
-    return true;
+    return (isalnum((unsigned char)value[0]) || value[0] == '/') &&
+           !value[text_name_size(value, "_-./+@")];
 }
 
 /* Whether YAML takes the string unchanged: it has no control characters, no other line ends of
@@ -67,7 +63,7 @@ static void write_quoted(struct text *text, const char *value)
     json_decref(string);
 }
 
-void write_scalar(struct text *text, const char *value)
+static void write_scalar(struct text *text, const char *value)
 {
     if (is_plain(value))
         text_add(text, value);
@@ -258,7 +254,7 @@ static void write_environment(struct text *run, const struct sbatch_script *scri
                   "SLURM_NPROCS\n"
                   "export SLURM_RESTART_COUNT=$((${PHASED_ADDRESS##*#} - 1))\n"
                   "((SLURM_RESTART_COUNT)) || unset SLURM_RESTART_COUNT\n"
-                  "export SLURM_OVERLAP=1"); /* srun may run beside phased's own step */
+                  "export SLURM_OVERLAP=1"); /* srun may run beside phased's own job step */
     write_variable(run, "SLURM_JOB_NAME", name && *name ? name : slash ? slash + 1 : script->file);
     write_tasks(run, script, shape);
     write_wishes(run, script, shape);
@@ -323,7 +319,7 @@ static void write_preamble(struct text *run, const struct write_parts *parts)
     sbatch_output_write_run(script, parts->array->count > 0, run);
     if (input && *input) {
         text_add(run, "exec <");
-        write_word(run, input);
+        sbatch_output_add_name(run, input, parts->array->count > 0);
         text_add(run, "\n");
     }
 }

@@ -11,11 +11,8 @@ struct sbatch_shape;
 struct sbatch_signal;
 struct text;
 
-/* Writes a value: plain if YAML reads it as that text, otherwise quoted. */
-void write_scalar(struct text *text, const char *value);
-
-/* As write_scalar(), where workflow files expand references: sbatch expands none, so a $ stays a $.
- */
+/* Writes a value: plain if YAML reads the value as that text, otherwise quoted. Each $ is doubled,
+ * because workflow files expand references and sbatch does not. */
 void write_unexpanded(struct text *text, const char *value);
 
 /* Writes the words of a comment, without control characters. */

@@ -3,11 +3,11 @@
 
 #include "lib/spec/keys.h"
 #include "lib/spec/matrix.h"
-#include "lib/spec/node.h"
 #include "lib/spec/overlay.h"
 #include "lib/spec/overrides.h"
 #include "lib/spec/phases.h"
 #include "lib/spec/trial.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 
 #include <ctype.h>
@@ -16,8 +16,8 @@
 
 enum { BY_GPU_NAME_MAX = 64 };
 
-/* Whether this member of a resolved phase can differ between GPUs. A param may decide about the
- * input of `shard`, but the node splits the file, so the input can differ. */
+/* Whether this member of a resolved phase can differ between GPUs. The input of `shard` can differ,
+ * too, through a param, because the node splits the file. */
 static bool by_gpu_can_differ(const char *member)
 {
     for (const struct key *key = keys_next(KEYS_PHASE, NULL); key;
@@ -32,34 +32,30 @@ static bool by_gpu_can_differ(const char *member)
 static bool by_gpu_is_name(const char *name)
 {
     size_t size = strlen(name);
-    if (size == 0 || size > BY_GPU_NAME_MAX || !isalnum((unsigned char)name[0]))
-        return false;
-    for (size_t i = 0; i < size; i++)
-        if (!isalnum((unsigned char)name[i]) && !strchr(" _-.", name[i]))
-            return false;
-    return true;
+    return size <= BY_GPU_NAME_MAX && isalnum((unsigned char)name[0]) &&
+           text_name_size(name, " _-.") == size;
 }
 
 /* Checks one entry of by_gpu. Returns false when there is nothing to put over the phase. */
-static bool by_gpu_check(struct spec_problems *problems, const struct node *member)
+static bool by_gpu_check(struct spec_problems *problems, const struct yaml_node *member)
 {
     size_t error_count = problems->error_count;
     if (!by_gpu_is_name(member->key))
-        node_key_problem(problems, member,
+        yaml_key_problem(problems, member,
                          "must be the model of a GPU (h100) or its memory (80GB)");
     else if (strlen(member->key) <= 3 && !member->key[strspn(member->key, "0123456789")])
-        node_key_problem(problems, member, "%.20s of what? Memory has a unit (%.20sGB)",
+        yaml_key_problem(problems, member, "%.20s of what? Memory has a unit (%.20sGB)",
                          member->key, member->key);
     else if (!strpbrk(member->key, "0123456789"))
-        node_key_warning(problems, member,
+        yaml_key_warning(problems, member,
                          "is %.64s a model of GPUs? Nearly all models have a number", member->key);
-    if (!node_map(problems, member, "a map of differences, such as {params: {batch: 64}}"))
+    if (!yaml_map(problems, member, "a map of differences, such as {params: {batch: 64}}"))
         return false;
     for (size_t i = 0; i < member->count; i++) {
-        const struct node *node = member->items[i];
+        const struct yaml_node *node = member->items[i];
         const struct key *key = keys_find(KEYS_PHASE, node->key);
         if (key && key->merge != KEY_BY_GPU)
-            node_key_problem(problems, node,
+            yaml_key_problem(problems, node,
                              "cannot differ by GPU: phased needs it before the job has a GPU");
     }
     if (problems->error_count == error_count)
@@ -68,7 +64,7 @@ static bool by_gpu_check(struct spec_problems *problems, const struct node *memb
 }
 
 /* Returns the members of `phase` that differ from those of `json`; NULL after a problem. */
-static json_t *by_gpu_difference(const struct trial *trial, const struct node *member,
+static json_t *by_gpu_difference(const struct trial *trial, const struct yaml_node *member,
                                  const json_t *json, const json_t *phase)
 {
     json_t *difference = json_object(), *value;
@@ -81,7 +77,7 @@ static json_t *by_gpu_difference(const struct trial *trial, const struct node *m
             (void)json_object_set(difference, name, value);
             continue;
         }
-        node_key_problem(trial->problems, member,
+        yaml_key_problem(trial->problems, member,
                          "its params change %s, which phased needs before the job has a GPU", name);
         json_decref(difference);
         return NULL;
@@ -90,42 +86,65 @@ static json_t *by_gpu_difference(const struct trial *trial, const struct node *m
 }
 
 /* A param that nothing uses is probably misspelt, as among the params of the phase. */
-static void by_gpu_warn_of_unused(const struct trial *trial, const struct node *member,
+static void by_gpu_warn_of_unused(const struct trial *trial, const struct yaml_node *member,
                                   const json_t *json)
 {
-    const struct node *params = node_get(member, "params");
-    for (size_t i = 0; params && params->kind == NODE_MAP && i < params->count; i++) {
-        const struct node *node = params->items[i];
-        if (node->kind == NODE_SCALAR && !node->is_used &&
+    const struct yaml_node *params = yaml_get(member, "params");
+    for (size_t i = 0; params && params->kind == YAML_MAP && i < params->count; i++) {
+        const struct yaml_node *node = params->items[i];
+        if (node->kind == YAML_SCALAR && !node->is_used &&
             !json_object_get(json_object_get(json, "params"), node->key))
-            node_key_warning(trial->problems, node, "nothing uses it: run has no $%s", node->key);
+            yaml_key_warning(trial->problems, node, "nothing uses it: run has no $%s", node->key);
     }
 }
 
+/* Warns of an entry that fits none of the types of GPUs that the phase asks for. */
+static void by_gpu_warn_of_type(const struct trial *trial, const struct yaml_node *member,
+                                const json_t *resources)
+{
+    const json_t *alternatives = json_object_get(resources, "alternatives"), *alternative;
+    const char *type = json_string_value(json_object_get(resources, "gpu_type"));
+    struct text types = {0};
+    size_t i;
+    bool may_fit = !type || overlay_may_fit_type(member->key, type);
+    text_add(&types, type ? type : "");
+    json_array_foreach(alternatives, i, alternative)
+    {
+        const char *other = json_string_value(json_object_get(alternative, "gpu_type"));
+        may_fit |= !other || overlay_may_fit_type(member->key, other);
+        if (i > 0) /* the first alternative has this type */
+            text_addf(&types, " or %s", other ? other : "");
+    }
+    if (!may_fit)
+        yaml_key_warning(trial->problems, member,
+                         "no GPU of this phase is such a model: gpus is %s", text_string(&types));
+    text_fini(&types);
+}
+
 static json_t *by_gpu_read_member(const struct trial *trial, const struct overrides *overrides,
-                                  struct node *member, const json_t *json)
+                                  struct yaml_node *member, const json_t *json)
 {
     struct phases_entry entry = *trial->entry;
-    struct node *without = node_copy_map(trial->arena, entry.node);
+    struct yaml_node *without = yaml_copy_map(trial->arena, entry.node);
     struct trial laid = *trial;
     json_t *phase = NULL, *difference = NULL;
     char *problem = NULL;
-    node_remove(without, "by_gpu");
-    entry.node = node_merge(trial->arena, without, member, trial->problems);
+    yaml_remove(without, "by_gpu");
+    entry.node = yaml_merge(trial->arena, without, member, trial->problems);
     matrix_lay(trial->arena, &entry);
     laid.entry = &entry;
     laid.params = overrides_apply(overrides, trial->arena, &entry);
-    laid.written = node_get(entry.node, "params");
+    laid.written = yaml_get(entry.node, "params");
     if (!laid.params)
-        laid.params = node_new(trial->arena, NODE_MAP);
-    if (laid.params->kind != NODE_MAP)
-        node_problem(trial->problems, laid.params, "must be a map of params");
+        laid.params = yaml_new(trial->arena, YAML_MAP);
+    if (laid.params->kind != YAML_MAP)
+        yaml_problem(trial->problems, laid.params, "must be a map of params");
     else if (!trial_run(&laid, NULL, &phase, &problem))
-        node_key_problem(trial->problems, member, "impossible: %.300s", problem);
+        yaml_key_problem(trial->problems, member, "impossible: %.300s", problem);
     else
         difference = by_gpu_difference(trial, member, json, phase);
     if (difference)
-        trial_remedies(&laid, node_get(entry.node, "remedies"), phase);
+        trial_remedies(&laid, yaml_get(entry.node, "remedies"), phase);
     free(problem);
     json_decref(phase);
     return difference ? json_pack("{s:s, s:o}", "match", member->key, "phase", difference) : NULL;
@@ -134,24 +153,26 @@ static json_t *by_gpu_read_member(const struct trial *trial, const struct overri
 json_t *by_gpu_read(const struct trial *trial, const struct overrides *overrides,
                     const json_t *json)
 {
-    const struct node *map = node_map(trial->problems, node_get(trial->entry->node, "by_gpu"),
-                                      "a map by GPU, such as {h100: {params: ...}}");
-    const struct node *own = node_get(trial->entry->written, "by_gpu");
+    const struct yaml_node *map = yaml_map(trial->problems, yaml_get(trial->entry->node, "by_gpu"),
+                                           "a map by GPU, such as {h100: {params: ...}}");
+    const struct yaml_node *own = yaml_get(trial->entry->written, "by_gpu");
     const json_t *gpus = json_object_get(json_object_get(json, "resources"), "gpus");
     json_t *list = json_array();
     /* An entry of `defaults` is ignored by phases without GPUs. */
     bool has_gpus = json_integer_value(gpus) > 0;
     if (map && own && !has_gpus)
-        node_key_problem(trial->problems, own, "there are no gpus");
+        yaml_key_problem(trial->problems, own, "there are no gpus");
     for (size_t i = 0; map && has_gpus && i < map->count; i++) {
-        struct node *member = map->items[i];
-        if (member->kind == NODE_NULL || !by_gpu_check(trial->problems, member))
+        struct yaml_node *member = map->items[i];
+        if (member->kind == YAML_NULL || !by_gpu_check(trial->problems, member))
             continue;
         json_t *read = by_gpu_read_member(trial, overrides, member, json);
         if (read)
             (void)json_array_append_new(list, read);
         if (read && own)
             by_gpu_warn_of_unused(trial, member, json);
+        if (read && yaml_get(own, member->key))
+            by_gpu_warn_of_type(trial, member, json_object_get(json, "resources"));
     }
     return list;
 }

@@ -11,14 +11,14 @@
 struct overrides;
 struct trial;
 
-/* A list of {"match": "h100", "phase": {only the members that differ}}, in the order of the file;
- * the caller's. `trial` is what the phase was resolved from, and `json` is the result, which had no
- * problems. The remedies are tried for each GPU too. */
+/* A list of {"match": "h100", "phase": {only the members that differ}}, in the order of the file; a
+ * new reference. `trial` is what the phase was resolved from, and `json` is the result, which had
+ * no problems. The remedies are tried for each GPU too. */
 json_t *by_gpu_read(const struct trial *trial, const struct overrides *overrides,
                     const json_t *json);
 
-/* The names of the params that differ between GPUs, as keys of an object, the caller's. Phases
- * after this one cannot use them, because the GPU is not known yet. */
+/* The names of the params that differ between GPUs, as keys of a new object. Phases after this one
+ * cannot use them, because the GPU is not known yet. */
 json_t *by_gpu_varying_params(const json_t *phase);
 
 #endif

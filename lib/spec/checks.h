@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 struct key;
-struct node;
+struct yaml_node;
 struct scope;
 struct sections;
 
@@ -16,8 +16,8 @@ void checks_read_gate(const struct sections *sections, const struct key *key, js
 void checks_read_guards(const struct sections *sections, const struct key *key, json_t *phase);
 void checks_read_until(const struct sections *sections, const struct key *key, json_t *phase);
 
-/* Reads one expression of a check: a condition, or a value when `key` is "value". Returns it as
- * text, the caller's; NULL after a problem. It cannot name other phases. */
-json_t *checks_read_alone(struct scope *scope, const struct node *node, const char *key);
+/* Reads one expression of a check: a condition, or a value when `key` is "value". Returns it as a
+ * new JSON text; NULL after a problem. It cannot name other phases. */
+json_t *checks_read_alone(struct scope *scope, const struct yaml_node *node, const char *key);
 
 #endif

@@ -2,15 +2,14 @@
 #include "lib/spec/colocate.h"
 
 #include "lib/json.h"
-#include "lib/spec/node.h"
 #include "lib/spec/phases.h"
 #include "lib/spec/problems.h"
 #include "lib/spec/sections.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Members of a resolved phase whose keys in the file have another name. */
 static const struct {
@@ -46,12 +45,12 @@ static void colocate_compare(const struct phases_entry *entry, const char *secti
         key = colocate_keys[i].key;
         unit = colocate_keys[i].unit;
     }
-    const struct node *map = node_get(entry->node, section), *node = node_get(map, key);
+    const struct yaml_node *map = yaml_get(entry->node, section), *node = yaml_get(map, key);
     char *here = colocate_value(mine, unit), *there = colocate_value(theirs, unit);
-    node_problem(problems,
+    yaml_problem(problems,
                  node  ? node
                  : map ? map
-                       : node_get(entry->node, "colocate"),
+                       : yaml_get(entry->node, "colocate"),
                  "%s is %s here and %s in %.64s: phases in one job must ask for the same (without "
                  "%s, this phase takes it from the other)",
                  key, here, there, entry->beside->name, section);
@@ -78,10 +77,10 @@ static void colocate_compare_all(const struct phases_entry *entry, const char *s
 static void colocate_drop_preflight(const struct phases_entry *entry, json_t *json,
                                     struct spec_problems *problems)
 {
-    const struct node *node = node_get(entry->node, "preflight");
+    const struct yaml_node *node = yaml_get(entry->node, "preflight");
     const char *level = json_string_value(json_object_get(json, "preflight"));
     if (node && level && !text_equal(level, "off"))
-        node_problem(problems, node,
+        yaml_problem(problems, node,
                      "%s: phases that share GPUs would report each other's programs, so preflight "
                      "must be off",
                      level);
@@ -94,15 +93,15 @@ static void colocate_check_choice(const struct phases_entry *entry, const json_t
 {
     const json_t *resources = json_object_get(json, "resources");
     if (json_array_size(json_object_get(resources, "alternatives")) > 0)
-        node_problem(problems, node_get(entry->node, "colocate"),
+        yaml_problem(problems, yaml_get(entry->node, "colocate"),
                      "phases in one job cannot have a choice of GPUs (|)");
 }
 
 void colocate_take_over(const struct phases_entry *entry, const json_t *beside,
                         struct sections *sections)
 {
-    bool has_resources = node_get(entry->node, "resources");
-    bool has_slurm = node_get(entry->written, "slurm") || node_get(entry->written, "extends");
+    bool has_resources = yaml_get(entry->node, "resources");
+    bool has_slurm = yaml_get(entry->written, "slurm") || yaml_get(entry->written, "extends");
     sections->resources = has_resources ? NULL : json_object_get(beside, "resources");
     sections->slurm = has_slurm ? NULL : json_object_get(beside, "slurm");
 }

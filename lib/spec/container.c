@@ -2,10 +2,10 @@
 #include "lib/spec/container.h"
 
 #include "lib/spec/keys.h"
-#include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/sections.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 
 #include <ctype.h>
@@ -28,12 +28,8 @@ static bool container_is_absolute(const char *path)
 static bool container_is_name(const char *image)
 {
     const char *name = text_starts(image, "docker://") ? image + strlen("docker://") : image;
-    if (!isalnum((unsigned char)name[0]) || strstr(name, "//"))
-        return false;
-    for (; *name; name++)
-        if (!isalnum((unsigned char)*name) && !strchr("._-/:@", *name))
-            return false;
-    return true;
+    return isalnum((unsigned char)name[0]) && !strstr(name, "//") &&
+           !name[text_name_size(name, "._-/:@")];
 }
 
 static bool container_is_file(const char *image)
@@ -71,24 +67,24 @@ static const char *container_image_problem(const char *image, const char *runtim
     return NULL;
 }
 
-static json_t *container_image(const struct sections *sections, const struct node *map,
+static json_t *container_image(const struct sections *sections, const struct yaml_node *map,
                                const char *runtime)
 {
     struct spec_problems *problems = sections->scope->problems;
-    const struct node *node = node_get(map, "image");
+    const struct yaml_node *node = yaml_get(map, "image");
     if (!node && !sections->lacks_base && !keys_is_misspelt(map, KEYS_CONTAINER, "image"))
-        node_missing(problems, map, "image", "missing: a file, or the name of an image");
+        yaml_missing(problems, map, "image", "missing: a file, or the name of an image");
     char *image = node ? scalar_string(sections->scope, node) : NULL;
     const char *problem = image ? container_image_problem(image, runtime) : NULL;
     if (problem)
-        node_problem(problems, node, "%s", problem);
+        yaml_problem(problems, node, "%s", problem);
     json_t *json = image && !problem ? json_string(image) : NULL;
     free(image);
     return json;
 }
 
 /* Reads FROM, FROM:TO or FROM:TO:ro. */
-static void container_add_mount(const struct sections *sections, const struct node *node,
+static void container_add_mount(const struct sections *sections, const struct yaml_node *node,
                                 json_t *mounts)
 {
     struct spec_problems *problems = sections->scope->problems;
@@ -103,9 +99,9 @@ static void container_add_mount(const struct sections *sections, const struct no
     if (colon)
         *colon = '\0';
     if (!container_is_absolute(text) || !container_is_absolute(to))
-        node_problem(problems, node, "must be absolute paths: FROM, FROM:TO or FROM:TO:ro");
+        yaml_problem(problems, node, "must be absolute paths: FROM, FROM:TO or FROM:TO:ro");
     else if (!container_is_one_path(text) || !container_is_one_path(to))
-        node_problem(problems, node,
+        yaml_problem(problems, node,
                      "has a character that no runtime allows in a path: a space, a comma, a third "
                      "colon, a quote or a backslash");
     else
@@ -114,24 +110,24 @@ static void container_add_mount(const struct sections *sections, const struct no
     free(text);
 }
 
-static json_t *container_mounts(const struct sections *sections, const struct node *map)
+static json_t *container_mounts(const struct sections *sections, const struct yaml_node *map)
 {
     struct spec_problems *problems = sections->scope->problems;
-    const struct node *node = node_get(map, "mounts");
+    const struct yaml_node *node = yaml_get(map, "mounts");
     json_t *mounts = json_array();
-    if (node && node->kind != NODE_LIST)
-        node_problem(problems, node, "must be a list of folders (such as [/data:/data:ro])");
+    if (node && node->kind != YAML_LIST)
+        yaml_problem(problems, node, "must be a list of folders (such as [/data:/data:ro])");
     else if (node && node->count > CONTAINER_MOUNTS_MAX)
-        node_problem(problems, node, "more than %d", CONTAINER_MOUNTS_MAX);
-    for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++)
+        yaml_problem(problems, node, "more than %d", CONTAINER_MOUNTS_MAX);
+    for (size_t i = 0; node && node->kind == YAML_LIST && i < node->count; i++)
         container_add_mount(sections, node->items[i], mounts);
     return mounts;
 }
 
 void container_read(const struct sections *sections, const struct key *key, json_t *phase)
 {
-    const struct node *map =
-        keys_read_map(sections->scope->problems, node_get(sections->phase, key->name),
+    const struct yaml_node *map =
+        keys_read_map(sections->scope->problems, yaml_get(sections->phase, key->name),
                       KEYS_CONTAINER, "a map (such as {image: /images/train.sif})");
     const char *runtime = scalar_key_choice(sections->scope, map, KEYS_CONTAINER, "runtime");
     json_t *container = json_null();

@@ -71,7 +71,7 @@ bool dependency_is_job(const struct dependency_part *part)
             return false;
         at += 1 + size;
     }
-    if (*at == '+') { /* begins so many minutes later */
+    if (*at == '+') { /* begins this many minutes later */
         if (!count_digits(at + 1))
             return false;
         at += 1 + count_digits(at + 1);

@@ -2,9 +2,9 @@
 #include "lib/spec/gpus.h"
 
 #include "lib/error.h"
-#include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 #include "lib/units.h"
 
@@ -20,24 +20,24 @@ struct gpus {
 };
 
 /* Whether this alternative fits the alternatives before it, which are in `list`. */
-static bool gpus_check(struct scope *scope, const struct node *node, const struct gpus *gpus,
+static bool gpus_check(struct scope *scope, const struct yaml_node *node, const struct gpus *gpus,
                        const json_t *list)
 {
     size_t i;
     json_t *other;
     if (!gpus->type[0] || gpus->count == 0) {
-        node_problem(scope->problems, node, "an alternative has a type, such as h200:8 | h100:8");
+        yaml_problem(scope->problems, node, "an alternative has a type, such as h200:8 | h100:8");
         return false;
     }
     json_array_foreach(list, i, other)
     {
         json_int_t count = json_integer_value(json_object_get(other, "gpus"));
         if (text_equal(json_string_value(json_object_get(other, "gpu_type")), gpus->type)) {
-            node_problem(scope->problems, node, "%s is given twice", gpus->type);
+            yaml_problem(scope->problems, node, "%s is given twice", gpus->type);
             return false;
         }
         if (count != gpus->count) {
-            node_problem(scope->problems, node,
+            yaml_problem(scope->problems, node,
                          "%" JSON_INTEGER_FORMAT " or %u GPUs: alternatives have the same number, "
                          "since one layout must fit all",
                          count, gpus->count);
@@ -45,7 +45,7 @@ static bool gpus_check(struct scope *scope, const struct node *node, const struc
         }
     }
     if (json_array_size(list) == GPUS_ALTERNATIVES_MAX)
-        node_problem(scope->problems, node, "more than %d alternatives", GPUS_ALTERNATIVES_MAX);
+        yaml_problem(scope->problems, node, "more than %d alternatives", GPUS_ALTERNATIVES_MAX);
     return json_array_size(list) < GPUS_ALTERNATIVES_MAX;
 }
 
@@ -61,8 +61,8 @@ static char *gpus_part(const char *text, size_t size)
     return text_format("%.*s", (int)size, text);
 }
 
-static void gpus_read_alternatives(struct scope *scope, const struct node *node, const char *text,
-                                   json_t *list)
+static void gpus_read_alternatives(struct scope *scope, const struct yaml_node *node,
+                                   const char *text, json_t *list)
 {
     bool goes_on = true;
     for (const char *at = text; at && goes_on;) {
@@ -72,7 +72,7 @@ static void gpus_read_alternatives(struct scope *scope, const struct node *node,
         char *part = gpus_part(at, bar ? (size_t)(bar - at) : strlen(at));
         goes_on = units_parse_gpus(part, gpus.type, &gpus.count, &err) == 0;
         if (!goes_on)
-            node_problem(scope->problems, node, "%s", err.message);
+            yaml_problem(scope->problems, node, "%s", err.message);
         else
             goes_on = gpus_check(scope, node, &gpus, list);
         if (goes_on)
@@ -83,7 +83,7 @@ static void gpus_read_alternatives(struct scope *scope, const struct node *node,
     }
 }
 
-void gpus_read(struct scope *scope, const struct node *node, json_t *resources)
+void gpus_read(struct scope *scope, const struct yaml_node *node, json_t *resources)
 {
     struct gpus gpus = {0};
     struct error err;
@@ -92,7 +92,7 @@ void gpus_read(struct scope *scope, const struct node *node, json_t *resources)
     if (text && strchr(text, '|'))
         gpus_read_alternatives(scope, node, text, list);
     else if (text && units_parse_gpus(text, gpus.type, &gpus.count, &err) < 0)
-        node_problem(scope->problems, node, "%s", err.message);
+        yaml_problem(scope->problems, node, "%s", err.message);
     if ((first = json_array_get(list, 0))) {
         (void)json_object_update(resources, first);
     } else {

@@ -3,9 +3,9 @@
 
 #include "lib/error.h"
 #include "lib/secrets.h"
-#include "lib/spec/node.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/yaml.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -19,10 +19,10 @@ enum {
 
 /* One walk over the file. */
 struct hide {
-    const struct node *named; /* the value of the key `secrets`; or NULL */
+    const struct yaml_node *named; /* the value of the key `secrets`; or NULL */
     /* Called for each secret in the order of the file. */
-    int (*found)(struct hide *hide, const struct node *node, struct error *err);
-    json_t *secrets; /* those that were found */
+    int (*found)(struct hide *hide, const struct yaml_node *node, struct error *err);
+    json_t *secrets; /* the secrets that were found */
     /* When marks are put into the text: */
     const char *data;
     size_t copied; /* bytes of `data` */
@@ -31,7 +31,7 @@ struct hide {
     struct spec_problems *problems;
 };
 
-static bool hide_is_named(const struct node *named, const char *name)
+static bool hide_is_named(const struct yaml_node *named, const char *name)
 {
     for (size_t i = 0; named && i < named->count; i++)
         if (named->items[i]->text && text_equal(named->items[i]->text, name))
@@ -40,27 +40,27 @@ static bool hide_is_named(const struct node *named, const char *name)
 }
 
 /* Whether `node` is a map of variables. A phase, a variant or a check may have the name env. */
-static bool hide_is_env(const struct node *node)
+static bool hide_is_env(const struct yaml_node *node)
 {
     static const char *const others[] = {"phases", "variants", "gate", "guards", "metrics"};
     const char *parent = node->parent ? node->parent->key : NULL;
-    return node->kind == NODE_MAP && node->key && text_equal(node->key, "env") &&
+    return node->kind == YAML_MAP && node->key && text_equal(node->key, "env") &&
            !(parent && text_is_one_of(parent, others, sizeof others / sizeof *others));
 }
 
 /* Whether the item of a map of variables is a secret. */
-static bool hide_is_secret(const struct hide *hide, const struct node *item)
+static bool hide_is_secret(const struct hide *hide, const struct yaml_node *item)
 {
-    return item->kind == NODE_SCALAR &&
+    return item->kind == YAML_SCALAR &&
            (hide_is_named(hide->named, item->key) || secrets_is(item->key, item->text));
 }
 
-static int hide_walk(struct hide *hide, const struct node *node, struct error *err)
+static int hide_walk(struct hide *hide, const struct yaml_node *node, struct error *err)
 {
     bool is_env = hide_is_env(node);
     int status = 0;
     for (size_t i = 0; status == 0 && i < node->count; i++) {
-        const struct node *item = node->items[i];
+        const struct yaml_node *item = node->items[i];
         bool is_secret = is_env && item->text[0] && hide_is_secret(hide, item);
         status = is_secret ? hide->found(hide, item, err) : hide_walk(hide, item, err);
     }
@@ -86,7 +86,7 @@ static size_t hide_header(const char *data, size_t begin)
     return begin;
 }
 
-static int hide_replace(struct hide *hide, const struct node *node, struct error *err)
+static int hide_replace(struct hide *hide, const struct yaml_node *node, struct error *err)
 {
     struct text value = {0};
     bool is_whole = scope_text_plain(node->text, &value);
@@ -118,13 +118,13 @@ static int hide_replace(struct hide *hide, const struct node *node, struct error
 int hide_secrets(const char *data, size_t size, json_t *secrets, json_t **ret_names,
                  struct text *ret_text, struct error *err)
 {
-    struct node_arena arena = {0};
+    struct yaml_arena arena = {0};
     struct spec_problems problems = {0};
-    struct node *root = NULL;
+    struct yaml_node *root = NULL;
     int status = 0;
     json_t *names = json_array();
     if (yaml_read(&arena, data, size, &problems, &root) == 0) {
-        struct hide hide = {.named = node_get(root, "secrets"),
+        struct hide hide = {.named = yaml_get(root, "secrets"),
                             .found = hide_replace,
                             .secrets = secrets,
                             .data = data,
@@ -138,7 +138,7 @@ int hide_secrets(const char *data, size_t size, json_t *secrets, json_t **ret_na
     }
     text_add_bytes(ret_text, data, size);
     spec_problems_fini(&problems);
-    node_arena_fini(&arena);
+    yaml_arena_fini(&arena);
     if (status < 0)
         json_decref(names);
     else
@@ -148,12 +148,12 @@ int hide_secrets(const char *data, size_t size, json_t *secrets, json_t **ret_na
 
 /* --- Checking a file -------------------------------------------------------------------------- */
 
-static int hide_note(struct hide *hide, const struct node *node, struct error *err)
+static int hide_note(struct hide *hide, const struct yaml_node *node, struct error *err)
 {
     struct text value = {0};
     (void)err;
     if (!scope_text_plain(node->text, &value))
-        node_warning_at(hide->problems, node, 0,
+        yaml_warning_at(hide->problems, node, 0,
                         "looks like a secret, but refers to params, so its value is recorded");
     else if (!secrets_is_mark(node->text))
         free(secrets_add(hide->secrets, node->key, text_string(&value)));
@@ -162,7 +162,7 @@ static int hide_note(struct hide *hide, const struct node *node, struct error *e
 }
 
 /* Warns if the text of `node` has one of the secrets. */
-static void hide_look_for_copy(const struct hide *hide, const struct node *node)
+static void hide_look_for_copy(const struct hide *hide, const struct yaml_node *node)
 {
     const char *name;
     json_t *values, *value;
@@ -174,28 +174,28 @@ static void hide_look_for_copy(const struct hide *hide, const struct node *node)
             if (json_string_length(value) < HIDE_COPY_MIN || ++count > HIDE_COPIES_MAX)
                 continue;
             if (strstr(node->text, json_string_value(value)))
-                node_warning_at(hide->problems, node, 0,
+                yaml_warning_at(hide->problems, node, 0,
                                 "has the value of %s, and is recorded: use $%s in `run` instead",
                                 name, name);
         }
     }
 }
 
-static void hide_look_for_copies(const struct hide *hide, const struct node *node)
+static void hide_look_for_copies(const struct hide *hide, const struct yaml_node *node)
 {
     bool is_env = hide_is_env(node);
-    if (node->kind == NODE_SCALAR)
+    if (node->kind == YAML_SCALAR)
         hide_look_for_copy(hide, node);
     for (size_t i = 0; i < node->count; i++) {
-        const struct node *item = node->items[i];
+        const struct yaml_node *item = node->items[i];
         if (!is_env || !hide_is_secret(hide, item))
             hide_look_for_copies(hide, item);
     }
 }
 
-void hide_check(const struct node *root, struct spec_problems *problems)
+void hide_check(const struct yaml_node *root, struct spec_problems *problems)
 {
-    struct hide hide = {.named = node_get(root, "secrets"),
+    struct hide hide = {.named = yaml_get(root, "secrets"),
                         .found = hide_note,
                         .secrets = json_object(),
                         .problems = problems};

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 struct error;
-struct node;
+struct yaml_node;
 struct spec_problems;
 struct text;
 
@@ -19,6 +19,6 @@ int hide_secrets(const char *data, size_t size, json_t *secrets, json_t **ret_na
                  struct text *ret_text, struct error *err);
 
 /* Warns of secrets that stay in the text: they refer to params, or stand outside of `env` too. */
-void hide_check(const struct node *root, struct spec_problems *problems);
+void hide_check(const struct yaml_node *root, struct spec_problems *problems);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct node;
+struct yaml_node;
 struct spec_problems;
 
 enum keys_map {
@@ -58,13 +58,13 @@ const struct key *keys_find(enum keys_map map, const char *name);
 const char *keys_map_name(enum keys_map map);
 
 /* Reports the keys of `node` that `map` does not have. */
-void keys_check(struct spec_problems *problems, const struct node *node, enum keys_map map);
-/* As node_map(), and checks the keys. */
-const struct node *keys_read_map(struct spec_problems *problems, const struct node *node,
-                                 enum keys_map map, const char *what);
+void keys_check(struct spec_problems *problems, const struct yaml_node *node, enum keys_map map);
+/* As yaml_map(), and checks the keys. */
+const struct yaml_node *keys_read_map(struct spec_problems *problems, const struct yaml_node *node,
+                                      enum keys_map map, const char *what);
 
 /* Whether an unknown key of `node` is nearest to `name`. Then that key is the mistake, and `name`
  * is not missing. */
-bool keys_is_misspelt(const struct node *node, enum keys_map map, const char *name);
+bool keys_is_misspelt(const struct yaml_node *node, enum keys_map map, const char *name);
 
 #endif

@@ -3,10 +3,10 @@
 
 #include "lib/spec/gpus.h"
 #include "lib/spec/keys.h"
-#include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/sections.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 
 #include <ctype.h>
@@ -35,7 +35,8 @@ static int64_t layout_group(const struct layout *layout)
 }
 
 /* Reports to the problems of `scope`. */
-static bool layout_parse(struct scope *scope, const struct node *map, struct layout *ret_layout)
+static bool layout_parse(struct scope *scope, const struct yaml_node *map,
+                         struct layout *ret_layout)
 {
     struct layout layout = {.tensor = 1, .pipeline = 1};
     const struct {
@@ -45,7 +46,7 @@ static bool layout_parse(struct scope *scope, const struct node *map, struct lay
     bool is_good = true;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         bool is_read = scalar_key_whole(scope, map, KEYS_PARALLEL, rows[i].key, rows[i].size);
-        is_good = is_good && (is_read || !node_get(map, rows[i].key));
+        is_good = is_good && (is_read || !yaml_get(map, rows[i].key));
     }
     if (is_good)
         *ret_layout = layout;
@@ -82,19 +83,20 @@ static bool layout_follow(const struct layout *written, struct layout *layout,
 
 /* --- parallel --------------------------------------------------------------------------------- */
 
-static void layout_report(const struct sections *sections, const struct node *map,
+static void layout_report(const struct sections *sections, const struct yaml_node *map,
                           const struct layout *layout, const struct layout_nodes *nodes)
 {
     char *have = text_format("%" PRId64 " node%s x %" PRId64 " gpus = %" PRId64, nodes->nodes,
                              nodes->nodes == 1 ? "" : "s", nodes->gpus, nodes->nodes * nodes->gpus);
     int64_t group = layout_group(layout);
     if (layout->data)
-        node_problem(sections->scope->problems, map,
+        yaml_problem(sections->scope->problems, map,
                      "tensor %" PRId64 " x pipeline %" PRId64 " x data %" PRId64 " = %" PRId64
-                     " GPUs, but %s",
-                     layout->tensor, layout->pipeline, layout->data, group * layout->data, have);
+                     " GPU%s, but %s",
+                     layout->tensor, layout->pipeline, layout->data, group * layout->data,
+                     group * layout->data == 1 ? "" : "s", have);
     else
-        node_problem(sections->scope->problems, map,
+        yaml_problem(sections->scope->problems, map,
                      "tensor %" PRId64 " x pipeline %" PRId64 " = %" PRId64
                      " GPUs a group, but %s, which is not a multiple of %" PRId64,
                      layout->tensor, layout->pipeline, group, have, group);
@@ -103,7 +105,7 @@ static void layout_report(const struct sections *sections, const struct node *ma
 
 /* The layout without --set and remedies. Returns false when they do not change a param of the
  * phase, or when that layout does not fit the nodes. */
-static bool layout_as_written(const struct sections *sections, const struct node *map,
+static bool layout_as_written(const struct sections *sections, const struct yaml_node *map,
                               const struct layout_nodes *nodes, struct layout *ret_written)
 {
     struct layout written;
@@ -115,7 +117,7 @@ static bool layout_as_written(const struct sections *sections, const struct node
 }
 
 /* Finds the layout of `map` and the nodes for it. */
-static bool layout_settle(const struct sections *sections, const struct node *map,
+static bool layout_settle(const struct sections *sections, const struct yaml_node *map,
                           struct layout *ret_layout, struct layout_nodes *nodes)
 {
     struct layout layout, written;
@@ -123,7 +125,7 @@ static bool layout_settle(const struct sections *sections, const struct node *ma
         return false;
     if (nodes->gpus == 0) {
         if (!sections->lacks_base)
-            node_key_problem(sections->scope->problems, map, "there are no gpus to lay out");
+            yaml_key_problem(sections->scope->problems, map, "there are no gpus to lay out");
         return false;
     }
     if (!layout_fits(&layout, nodes) && !(layout_as_written(sections, map, nodes, &written) &&
@@ -153,48 +155,48 @@ static bool layout_launches(const json_t *phase, const char *launch)
 
 void layout_read_launch(const struct sections *sections, const struct key *key, json_t *phase)
 {
-    const struct node *node = node_get(sections->phase, key->name);
+    const struct yaml_node *node = yaml_get(sections->phase, key->name);
     const char *word = scalar_key_choice(sections->scope, sections->phase, KEYS_PHASE, key->name);
     (void)json_object_set_new(phase, key->name, json_string(word ? word : key->type.words[0]));
     if (layout_launches(phase, "rank") && layout_nodes_of(phase).gpus == 0 && !sections->lacks_base)
-        node_problem(sections->scope->problems, node,
+        yaml_problem(sections->scope->problems, node,
                      "rank starts one process per GPU, and resources has no gpus");
 }
 
 /* A group is one process, and a process sees only the GPUs of its node. */
-static void layout_check_group(const struct sections *sections, const struct node *launch,
-                               const struct node *map, const struct layout *layout,
+static void layout_check_group(const struct sections *sections, const struct yaml_node *launch,
+                               const struct yaml_node *map, const struct layout *layout,
                                const struct layout_nodes *nodes)
 {
     int64_t group = layout_group(layout);
     if (nodes->gpus % group)
-        node_problem(sections->scope->problems, map,
+        yaml_problem(sections->scope->problems, map,
                      "tensor %" PRId64 " x pipeline %" PRId64 " = %" PRId64
                      " GPUs a group, but a node has %" PRId64
                      ", which is not a multiple of %" PRId64
                      ": with launch: group a group stays on one node",
                      layout->tensor, layout->pipeline, group, nodes->gpus, group);
     else if (layout->data > LAYOUT_GROUPS_MAX)
-        node_problem(sections->scope->problems, launch, "more than %d groups", LAYOUT_GROUPS_MAX);
+        yaml_problem(sections->scope->problems, launch, "more than %d groups", LAYOUT_GROUPS_MAX);
 }
 
-static void layout_warn_of_crossing(const struct sections *sections, const struct node *map,
+static void layout_warn_of_crossing(const struct sections *sections, const struct yaml_node *map,
                                     const struct layout *layout, const struct layout_nodes *nodes)
 {
     if (nodes->gpus % layout->tensor)
-        node_key_warning(sections->scope->problems, map,
+        yaml_key_warning(sections->scope->problems, map,
                          "tensor %" PRId64 " on nodes of %" PRId64
                          " gpus: some tensor groups cross nodes, where there is no NVLink",
                          layout->tensor, nodes->gpus);
 }
 
-static json_t *layout_resolve(const struct sections *sections, const struct node *map,
+static json_t *layout_resolve(const struct sections *sections, const struct yaml_node *map,
                               bool is_group, struct layout_nodes *nodes)
 {
-    const struct node *launch_node = node_get(sections->phase, "launch");
+    const struct yaml_node *launch_node = yaml_get(sections->phase, "launch");
     struct layout layout;
     if (!map && is_group && !sections->lacks_base)
-        node_problem(sections->scope->problems, launch_node,
+        yaml_problem(sections->scope->problems, launch_node,
                      "group starts one process per tensor x pipeline group, and there is no "
                      "parallel");
     if (!keys_read_map(sections->scope->problems, map, KEYS_PARALLEL,
@@ -271,33 +273,34 @@ static int64_t layout_option_number(const char *at)
 }
 
 /* Warns if the torchrun at `at` does not fit the process. Returns whether it has warned. */
-static bool layout_judge_torchrun(struct spec_problems *problems, const struct node *run,
+static bool layout_judge_torchrun(struct spec_problems *problems, const struct yaml_node *run,
                                   const char *at, const struct layout_process *place)
 {
     const char *end = layout_command_end(at);
     const char *count = layout_torchrun_option(at, end, "--nproc_per_node");
     int64_t processes = count ? layout_option_number(count) : -1;
     if (place->is_rank)
-        node_key_warning(
+        yaml_key_warning(
             problems, run,
             "torchrun starts a process for each GPU, and launch: rank starts torchrun %" PRId64
             " times on a node: use launch: node",
             place->gpus);
     else if (place->nodes > 1 && layout_torchrun_option(at, end, "--standalone"))
-        node_key_warning(problems, run,
+        yaml_key_warning(problems, run,
                          "with --standalone each of the %" PRId64
                          " nodes trains for itself; without it torchrun spans all",
                          place->nodes);
     else if (processes >= 0 && processes != place->gpus)
-        node_key_warning(problems, run,
-                         "torchrun starts %" PRId64 " processes, but there are %" PRId64 " GPUs",
-                         processes, place->gpus);
+        yaml_key_warning(problems, run,
+                         "torchrun starts %" PRId64 " process%s, but there %s %" PRId64 " GPU%s",
+                         processes, processes == 1 ? "" : "es", place->gpus == 1 ? "is" : "are",
+                         place->gpus, place->gpus == 1 ? "" : "s");
     else
         return false;
     return true;
 }
 
-static void layout_check_torchrun(struct spec_problems *problems, const struct node *run,
+static void layout_check_torchrun(struct spec_problems *problems, const struct yaml_node *run,
                                   const struct layout_process *place)
 {
     bool has_warned = false;
@@ -312,7 +315,7 @@ static void layout_check_torchrun(struct spec_problems *problems, const struct n
 static void layout_check_launchers(const struct sections *sections, const json_t *phase,
                                    const struct layout_nodes *nodes)
 {
-    const struct node *run = node_get(sections->phase, "run");
+    const struct yaml_node *run = yaml_get(sections->phase, "run");
     const json_t *parallel = json_object_get(phase, "parallel");
     struct layout_process process = {
         .is_rank = layout_launches(phase, "rank"), .nodes = nodes->nodes, .gpus = nodes->gpus};
@@ -321,7 +324,7 @@ static void layout_check_launchers(const struct sections *sections, const json_t
         process.gpus = json_integer_value(json_object_get(parallel, "tensor")) *
                        json_integer_value(json_object_get(parallel, "pipeline"));
     }
-    if (run && run->kind == NODE_SCALAR && !sections->lacks_base)
+    if (run && run->kind == YAML_SCALAR && !sections->lacks_base)
         layout_check_torchrun(sections->scope->problems, run, &process);
 }
 
@@ -329,7 +332,7 @@ void layout_read_parallel(const struct sections *sections, const struct key *key
 {
     json_t *resources = json_object_get(phase, "resources");
     struct layout_nodes nodes = layout_nodes_of(phase);
-    const struct node *map = node_get(sections->phase, key->name);
+    const struct yaml_node *map = yaml_get(sections->phase, key->name);
     bool is_group = layout_launches(phase, "group");
     (void)json_object_set_new(phase, key->name, layout_resolve(sections, map, is_group, &nodes));
     (void)json_object_set_new(resources, "nodes", json_integer(nodes.nodes));
@@ -341,24 +344,25 @@ void layout_read_parallel(const struct sections *sections, const struct key *key
 /* --- shard, join, outputs --------------------------------------------------------------------- */
 
 /* The value of `key`, which needs launch: group; NULL: it is not given. */
-static const struct node *layout_of_groups(const struct sections *sections, const struct key *key,
-                                           const json_t *phase, const char *what)
+static const struct yaml_node *layout_of_groups(const struct sections *sections,
+                                                const struct key *key, const json_t *phase,
+                                                const char *what)
 {
-    const struct node *node = node_get(sections->phase, key->name);
+    const struct yaml_node *node = yaml_get(sections->phase, key->name);
     if (node && !layout_launches(phase, "group") && !sections->lacks_base)
-        node_key_problem(sections->scope->problems, node, "%s: it needs launch: group", what);
+        yaml_key_problem(sections->scope->problems, node, "%s: it needs launch: group", what);
     return node;
 }
 
-static json_t *layout_shard(const struct sections *sections, const struct node *map)
+static json_t *layout_shard(const struct sections *sections, const struct yaml_node *map)
 {
-    const struct node *input = node_get(map, "input");
+    const struct yaml_node *input = yaml_get(map, "input");
     const char *way = scalar_key_choice(sections->scope, map, KEYS_SHARD, "by");
     if (!keys_read_map(sections->scope->problems, map, KEYS_SHARD,
                        "a map (such as {input: prompts.txt, by: lines})"))
         return json_null();
     if (!input && !sections->lacks_base && !keys_is_misspelt(map, KEYS_SHARD, "input"))
-        node_missing(sections->scope->problems, map, "input", "missing: the file to be split");
+        yaml_missing(sections->scope->problems, map, "input", "missing: the file to be split");
     char *path = input ? scalar_string(sections->scope, input) : NULL;
     json_t *json =
         path ? json_pack("{ssss}", "input", path, "by", way ? way : "lines") : json_null();
@@ -368,14 +372,15 @@ static json_t *layout_shard(const struct sections *sections, const struct node *
 
 void layout_read_shard(const struct sections *sections, const struct key *key, json_t *phase)
 {
-    const struct node *map =
+    const struct yaml_node *map =
         layout_of_groups(sections, key, phase, "splits the input among groups");
     (void)json_object_set_new(phase, key->name, layout_shard(sections, map));
 }
 
 void layout_read_join(const struct sections *sections, const struct key *key, json_t *phase)
 {
-    const struct node *node = layout_of_groups(sections, key, phase, "runs once, after groups");
+    const struct yaml_node *node =
+        layout_of_groups(sections, key, phase, "runs once, after groups");
     (void)json_object_set_new(phase, key->name, node ? json_string(node->text) : json_null());
     if (node)
         scope_check_script(sections->scope, node);
@@ -393,15 +398,15 @@ static bool layout_is_below(const char *path)
     return true;
 }
 
-static void layout_add_output(const struct sections *sections, const struct node *node,
+static void layout_add_output(const struct sections *sections, const struct yaml_node *node,
                               json_t *outputs)
 {
     char *name = scalar_string(sections->scope, node);
     if (name && !layout_is_below(name))
-        node_problem(sections->scope->problems, node,
+        yaml_problem(sections->scope->problems, node,
                      "must be a path below $PHASED_OUT (such as data.jsonl)");
     else if (name && strpbrk(name, "*?["))
-        node_problem(sections->scope->problems, node,
+        yaml_problem(sections->scope->problems, node,
                      "*, ? and [ have no special meaning here: name the file");
     else if (name)
         (void)json_array_append_new(outputs, json_string(name));
@@ -410,15 +415,15 @@ static void layout_add_output(const struct sections *sections, const struct node
 
 void layout_read_outputs(const struct sections *sections, const struct key *key, json_t *phase)
 {
-    const struct node *node = node_get(sections->phase, key->name);
+    const struct yaml_node *node = yaml_get(sections->phase, key->name);
     json_t *outputs = json_array();
-    if (node && node->kind == NODE_MAP)
-        node_problem(sections->scope->problems, node, "must be a list of paths below $PHASED_OUT");
-    else if (node && node->kind == NODE_SCALAR)
+    if (node && node->kind == YAML_MAP)
+        yaml_problem(sections->scope->problems, node, "must be a list of paths below $PHASED_OUT");
+    else if (node && node->kind == YAML_SCALAR)
         layout_add_output(sections, node, outputs);
     else if (node && node->count > LAYOUT_OUTPUTS_MAX)
-        node_problem(sections->scope->problems, node, "more than %d", LAYOUT_OUTPUTS_MAX);
-    for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++)
+        yaml_problem(sections->scope->problems, node, "more than %d", LAYOUT_OUTPUTS_MAX);
+    for (size_t i = 0; node && node->kind == YAML_LIST && i < node->count; i++)
         layout_add_output(sections, node->items[i], outputs);
     (void)json_object_set_new(phase, key->name, outputs);
 }

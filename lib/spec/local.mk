@@ -11,7 +11,7 @@ lib_libphased_a_SOURCES += \
 	lib/spec/layout.c lib/spec/layout.h \
 	lib/spec/matrix.c lib/spec/matrix.h \
 	lib/spec/names.c lib/spec/names.h \
-	lib/spec/node.c lib/spec/node.h \
+	lib/spec/yaml_node.c lib/spec/yaml_node.h \
 	lib/spec/notify.c lib/spec/notify.h \
 	lib/spec/options.c lib/spec/options.h \
 	lib/spec/overlay.c lib/spec/overlay.h \

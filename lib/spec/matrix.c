@@ -4,11 +4,11 @@
 #include "lib/memory.h"
 #include "lib/spec/checks.h"
 #include "lib/spec/keys.h"
-#include "lib/spec/node.h"
 #include "lib/spec/phases.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/spec.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 
 /* One map of params for each member of a matrix. */
 struct matrix_cases {
-    struct node **items;
+    struct yaml_node **items;
     size_t count;
 };
 
@@ -26,10 +26,10 @@ struct matrix_cases {
 
 /* Makes a param as if it had been written in `params`. A problem with the param points at its place
  * in the matrix. */
-static struct node *matrix_param(struct node_arena *arena, const struct node *value,
-                                 const struct node *key)
+static struct yaml_node *matrix_param(struct yaml_arena *arena, const struct yaml_node *value,
+                                      const struct yaml_node *key)
 {
-    struct node *param = node_new(arena, NODE_SCALAR);
+    struct yaml_node *param = yaml_new(arena, YAML_SCALAR);
     *param = *value;
     param->key = key->key;
     param->key_line = key->key_line;
@@ -38,27 +38,27 @@ static struct node *matrix_param(struct node_arena *arena, const struct node *va
     return param;
 }
 
-static bool matrix_check_value(struct spec_problems *problems, const struct node *value)
+static bool matrix_check_value(struct spec_problems *problems, const struct yaml_node *value)
 {
-    if (value->kind != NODE_SCALAR)
-        node_problem(problems, value, "must be a number or a text");
-    return value->kind == NODE_SCALAR;
+    if (value->kind != YAML_SCALAR)
+        yaml_problem(problems, value, "must be a number or a text");
+    return value->kind == YAML_SCALAR;
 }
 
 /* How many members the axes make; 0 after a problem. */
-static size_t matrix_count_axes(struct spec_problems *problems, const struct node *map)
+static size_t matrix_count_axes(struct spec_problems *problems, const struct yaml_node *map)
 {
     size_t count = 1;
     bool is_good = true;
     for (size_t i = 0; i < map->count; i++) {
-        const struct node *axis = map->items[i];
+        const struct yaml_node *axis = map->items[i];
         if (!scope_check_name(problems, axis)) {
             is_good = false;
-        } else if (axis->kind != NODE_LIST || axis->count == 0) {
-            node_problem(problems, axis, "must be a list of values");
+        } else if (axis->kind != YAML_LIST || axis->count == 0) {
+            yaml_problem(problems, axis, "must be a list of values");
             is_good = false;
         }
-        for (size_t j = 0; axis->kind == NODE_LIST && j < axis->count; j++)
+        for (size_t j = 0; axis->kind == YAML_LIST && j < axis->count; j++)
             is_good = matrix_check_value(problems, axis->items[j]) && is_good;
         if (is_good && count <= MATRIX_MEMBERS_MAX)
             count *= axis->count;
@@ -67,16 +67,16 @@ static size_t matrix_count_axes(struct spec_problems *problems, const struct nod
 }
 
 /* The last axis changes fastest, as in nested loops. */
-static void matrix_multiply(struct node_arena *arena, const struct node *map,
+static void matrix_multiply(struct yaml_arena *arena, const struct yaml_node *map,
                             struct matrix_cases *cases)
 {
     for (size_t i = 0; i < cases->count; i++) {
-        struct node *params = node_new(arena, NODE_MAP);
+        struct yaml_node *params = yaml_new(arena, YAML_MAP);
         size_t rest = cases->count, at = i;
         for (size_t j = 0; j < map->count; j++) {
-            const struct node *axis = map->items[j];
+            const struct yaml_node *axis = map->items[j];
             rest /= axis->count;
-            node_append(arena, params, matrix_param(arena, axis->items[at / rest], axis));
+            yaml_append(arena, params, matrix_param(arena, axis->items[at / rest], axis));
             at %= rest;
         }
         cases->items[i] = params;
@@ -84,58 +84,58 @@ static void matrix_multiply(struct node_arena *arena, const struct node *map,
 }
 
 /* All cases need the same params, because any of them may be the best. */
-static bool matrix_check_case(struct spec_problems *problems, const struct node *item,
-                              const struct node *first)
+static bool matrix_check_case(struct spec_problems *problems, const struct yaml_node *item,
+                              const struct yaml_node *first)
 {
     bool is_good = true;
-    if (item->kind != NODE_MAP || item->count == 0) {
-        node_problem(problems, item, "must be a map of params");
+    if (item->kind != YAML_MAP || item->count == 0) {
+        yaml_problem(problems, item, "must be a map of params");
         return false;
     }
     for (size_t i = 0; i < item->count; i++) {
         is_good = scope_check_name(problems, item->items[i]) && is_good;
         is_good = matrix_check_value(problems, item->items[i]) && is_good;
     }
-    for (size_t i = 0; is_good && first->kind == NODE_MAP && i < first->count; i++) {
-        if (node_get_any(item, first->items[i]->key))
+    for (size_t i = 0; is_good && first->kind == YAML_MAP && i < first->count; i++) {
+        if (yaml_get_any(item, first->items[i]->key))
             continue;
-        node_problem(problems, item, "has no %s, which the first case has", first->items[i]->key);
+        yaml_problem(problems, item, "has no %s, which the first case has", first->items[i]->key);
         is_good = false;
     }
-    if (is_good && first->kind == NODE_MAP && item->count > first->count) {
-        node_problem(problems, item, "has more params than the first case");
+    if (is_good && first->kind == YAML_MAP && item->count > first->count) {
+        yaml_problem(problems, item, "has more params than the first case");
         is_good = false;
     }
     return is_good;
 }
 
 /* Leaves `cases` empty after a problem. */
-static void matrix_read_cases(struct node_arena *arena, const struct node *matrix,
+static void matrix_read_cases(struct yaml_arena *arena, const struct yaml_node *matrix,
                               struct matrix_cases *cases, struct spec_problems *problems)
 {
     size_t count = 0;
     bool is_good = true;
-    if (matrix->kind == NODE_MAP && matrix->count > 0)
+    if (matrix->kind == YAML_MAP && matrix->count > 0)
         count = matrix_count_axes(problems, matrix);
-    else if (matrix->kind == NODE_LIST && matrix->count > 0)
+    else if (matrix->kind == YAML_LIST && matrix->count > 0)
         count = matrix->count;
     else
-        node_problem(problems, matrix,
+        yaml_problem(problems, matrix,
                      "must be a map of lists (such as {batch: [32, 64]}) or a list of maps");
-    for (size_t i = 0; matrix->kind == NODE_LIST && i < matrix->count; i++)
+    for (size_t i = 0; matrix->kind == YAML_LIST && i < matrix->count; i++)
         is_good = matrix_check_case(problems, matrix->items[i], matrix->items[0]) && is_good;
     if (count > MATRIX_MEMBERS_MAX)
-        node_problem(problems, matrix, "more than %d members", MATRIX_MEMBERS_MAX);
+        yaml_problem(problems, matrix, "more than %d members", MATRIX_MEMBERS_MAX);
     if (count == 0 || count > MATRIX_MEMBERS_MAX || !is_good)
         return;
     *cases = (struct matrix_cases){xcalloc(count, sizeof *cases->items), count};
-    if (matrix->kind == NODE_MAP)
+    if (matrix->kind == YAML_MAP)
         matrix_multiply(arena, matrix, cases);
-    for (size_t i = 0; matrix->kind == NODE_LIST && i < count; i++) {
-        const struct node *item = matrix->items[i];
-        cases->items[i] = node_new(arena, NODE_MAP);
+    for (size_t i = 0; matrix->kind == YAML_LIST && i < count; i++) {
+        const struct yaml_node *item = matrix->items[i];
+        cases->items[i] = yaml_new(arena, YAML_MAP);
         for (size_t j = 0; j < item->count; j++)
-            node_append(arena, cases->items[i],
+            yaml_append(arena, cases->items[i],
                         matrix_param(arena, item->items[j], item->items[j]));
     }
 }
@@ -143,64 +143,65 @@ static void matrix_read_cases(struct node_arena *arena, const struct node *matri
 /* --- Members ---------------------------------------------------------------------------------- */
 
 /* The param that rungs raise, a list of values; NULL: there are no rungs. */
-static const struct node *matrix_rungs(const struct phases_entry *entry)
+static const struct yaml_node *matrix_rungs(const struct phases_entry *entry)
 {
-    const struct node *rungs = node_get(node_get(entry->node, "best"), "rungs");
-    const struct node *list =
-        rungs && rungs->kind == NODE_MAP && rungs->count == 1 ? rungs->items[0] : NULL;
-    bool is_list = list && list->kind == NODE_LIST && list->count > 0;
-    return is_list && list->items[0]->kind == NODE_SCALAR ? list : NULL;
+    const struct yaml_node *rungs = yaml_get(yaml_get(entry->node, "best"), "rungs");
+    const struct yaml_node *list =
+        rungs && rungs->kind == YAML_MAP && rungs->count == 1 ? rungs->items[0] : NULL;
+    bool is_list = list && list->kind == YAML_LIST && list->count > 0;
+    return is_list && list->items[0]->kind == YAML_SCALAR ? list : NULL;
 }
 
-void matrix_lay(struct node_arena *arena, struct phases_entry *entry)
+void matrix_lay(struct yaml_arena *arena, struct phases_entry *entry)
 {
-    const struct node *written = node_get(entry->node, "params");
-    if (!entry->axes || (written && written->kind != NODE_MAP))
+    const struct yaml_node *written = yaml_get(entry->node, "params");
+    if (!entry->axes || (written && written->kind != YAML_MAP))
         return;
-    struct node *params = written ? node_copy_map(arena, written) : node_new(arena, NODE_MAP);
+    struct yaml_node *params = written ? yaml_copy_map(arena, written) : yaml_new(arena, YAML_MAP);
     params->key = "params";
     params->parent = entry->node;
     for (size_t i = 0; i < entry->axes->count; i++)
-        node_replace(arena, params, entry->axes->items[i]);
+        yaml_replace(arena, params, entry->axes->items[i]);
     if (entry->rung)
-        node_replace(arena, params, entry->rung);
-    entry->node = node_copy_map(arena, entry->node);
-    node_replace(arena, entry->node, params);
+        yaml_replace(arena, params, entry->rung);
+    entry->node = yaml_copy_map(arena, entry->node);
+    yaml_replace(arena, entry->node, params);
 }
 
-static bool matrix_is_parallel(const struct node *phase)
+static bool matrix_is_parallel(const struct yaml_node *phase)
 {
-    const struct node *pack = node_get(phase, "pack");
-    bool is_word = pack && pack->kind == NODE_SCALAR && text_equal(pack->text, "parallel");
-    return is_word || node_get(pack, "parallel");
+    const struct yaml_node *pack = yaml_get(phase, "pack");
+    bool is_word = pack && pack->kind == YAML_SCALAR && text_equal(pack->text, "parallel");
+    return is_word || yaml_get(pack, "parallel");
 }
 
-static struct node *matrix_no_preflight(struct node_arena *arena, const struct phases_entry *entry)
+static struct yaml_node *matrix_no_preflight(struct yaml_arena *arena,
+                                             const struct phases_entry *entry)
 {
-    struct node *node = node_new(arena, NODE_SCALAR);
+    struct yaml_node *node = yaml_new(arena, YAML_SCALAR);
     node->key = "preflight";
     node->parent = entry->written;
     node->text = "off";
     return node;
 }
 
-static void matrix_remove(struct node *phase, enum key_merge merge)
+static void matrix_remove(struct yaml_node *phase, enum key_merge merge)
 {
     for (const struct key *key = keys_next(KEYS_PHASE, NULL); key;
          key = keys_next(KEYS_PHASE, key)) {
         if (key->merge == merge)
-            node_remove(phase, key->name);
+            yaml_remove(phase, key->name);
     }
 }
 
-static struct phases_entry matrix_member(struct node_arena *arena, const struct phases_entry *entry,
-                                         struct node *axes, unsigned number)
+static struct phases_entry matrix_member(struct yaml_arena *arena, const struct phases_entry *entry,
+                                         struct yaml_node *axes, unsigned number)
 {
     char *name = text_format("%s.%u", entry->name, number);
     struct phases_entry member = {
-        .name = node_text(arena, name, strlen(name)),
+        .name = yaml_text(arena, name, strlen(name)),
         .written = entry->written,
-        .node = node_copy_map(arena, entry->node),
+        .node = yaml_copy_map(arena, entry->node),
         .state = entry->state,
         .lacks_base = entry->lacks_base,
         .matrix = entry->name,
@@ -213,25 +214,25 @@ static struct phases_entry matrix_member(struct node_arena *arena, const struct 
     matrix_remove(member.node, KEY_DEFAULTED);
     matrix_lay(arena, &member);
     if (matrix_is_parallel(entry->node))
-        node_replace(arena, member.node, matrix_no_preflight(arena, entry));
+        yaml_replace(arena, member.node, matrix_no_preflight(arena, entry));
     return member;
 }
 
-static void matrix_expand_one(struct phases *phases, size_t index, struct node_arena *arena,
+static void matrix_expand_one(struct phases *phases, size_t index, struct yaml_arena *arena,
                               struct spec_problems *problems)
 {
     struct phases_entry *entry = &phases->entries[index];
-    const struct node *matrix = node_get(entry->node, "matrix");
-    const struct node *params = node_get(entry->node, "params"), *rungs = matrix_rungs(entry);
+    const struct yaml_node *matrix = yaml_get(entry->node, "matrix");
+    const struct yaml_node *params = yaml_get(entry->node, "params"), *rungs = matrix_rungs(entry);
     struct matrix_cases cases = {0};
     if (!matrix)
         return;
     matrix_read_cases(arena, matrix, &cases, problems);
     if (phases->count + cases.count > SPEC_PHASES_MAX) {
-        node_problem(problems, matrix, "more than %d phases in the whole file", SPEC_PHASES_MAX);
+        yaml_problem(problems, matrix, "more than %d phases in the whole file", SPEC_PHASES_MAX);
         cases.count = 0;
     }
-    if (cases.count > 0 && (!params || params->kind == NODE_MAP)) {
+    if (cases.count > 0 && (!params || params->kind == YAML_MAP)) {
         phases->entries =
             xrealloc(phases->entries, (phases->count + cases.count + 1) * sizeof *phases->entries);
         entry = &phases->entries[index];
@@ -248,10 +249,10 @@ static void matrix_expand_one(struct phases *phases, size_t index, struct node_a
 }
 
 /* Turns a matrix into an ordinary phase with the params of its first member. */
-static void matrix_take_first(struct phases_entry *entry, struct node_arena *arena,
+static void matrix_take_first(struct phases_entry *entry, struct yaml_arena *arena,
                               struct spec_problems *problems)
 {
-    const struct node *matrix = node_get(entry->node, "matrix"), *rungs = matrix_rungs(entry);
+    const struct yaml_node *matrix = yaml_get(entry->node, "matrix"), *rungs = matrix_rungs(entry);
     struct matrix_cases cases = {0};
     if (!matrix)
         return;
@@ -263,24 +264,24 @@ static void matrix_take_first(struct phases_entry *entry, struct node_arena *are
         matrix_lay(arena, entry);
     }
     entry->axes = entry->rung = NULL; /* from now on they are ordinary params */
-    entry->node = node_copy_map(arena, entry->node);
+    entry->node = yaml_copy_map(arena, entry->node);
     matrix_remove(entry->node, KEY_OF_MATRIX);
     if (is_parallel)
-        node_replace(arena, entry->node, matrix_no_preflight(arena, entry));
+        yaml_replace(arena, entry->node, matrix_no_preflight(arena, entry));
     free(cases.items);
 }
 
-void matrix_expand(struct phases *phases, struct node_arena *arena, bool is_rehearsal,
+void matrix_expand(struct phases *phases, struct yaml_arena *arena, bool is_rehearsal,
                    struct spec_problems *problems)
 {
     size_t count = phases->count;
     for (size_t i = 0; i < count; i++) {
         static const char *const alone[] = {"pack", "best"};
         const struct phases_entry *entry = &phases->entries[i];
-        for (size_t j = 0; j < 2 && !node_get(entry->node, "matrix"); j++) {
-            const struct node *node = node_get(entry->node, alone[j]);
+        for (size_t j = 0; j < 2 && !yaml_get(entry->node, "matrix"); j++) {
+            const struct yaml_node *node = yaml_get(entry->node, alone[j]);
             if (node)
-                node_key_problem(problems, node, "only with a matrix");
+                yaml_key_problem(problems, node, "only with a matrix");
         }
         if (is_rehearsal)
             matrix_take_first(&phases->entries[i], arena, problems);
@@ -291,27 +292,27 @@ void matrix_expand(struct phases *phases, struct node_arena *arena, bool is_rehe
 
 bool matrix_sets(const struct phases_entry *entry, const char *param)
 {
-    return node_get(entry->axes, param) || (entry->rung && text_equal(entry->rung->key, param));
+    return yaml_get(entry->axes, param) || (entry->rung && text_equal(entry->rung->key, param));
 }
 
 /* --- Packing ---------------------------------------------------------------------------------- */
 
 /* A preflight would report the programs of the other members, and phased cannot multiply a size of
  * memory that is written for Slurm. */
-static void matrix_check_parallel(struct scope *scope, const struct node *phase)
+static void matrix_check_parallel(struct scope *scope, const struct yaml_node *phase)
 {
-    const struct node *gpus = node_get(node_get(phase, "resources"), "gpus");
-    if (gpus && gpus->kind == NODE_SCALAR && strchr(gpus->text, '|'))
-        node_problem(scope->problems, gpus,
+    const struct yaml_node *gpus = yaml_get(yaml_get(phase, "resources"), "gpus");
+    if (gpus && gpus->kind == YAML_SCALAR && strchr(gpus->text, '|'))
+        yaml_problem(scope->problems, gpus,
                      "must name one type of GPU, because members run side by side (pack)");
-    const struct node *preflight = node_get(phase, "preflight");
-    const struct node *memory = node_get(node_get(phase, "slurm"), "mem");
-    if (preflight && !(preflight->kind == NODE_SCALAR && text_equal(preflight->text, "off")))
-        node_problem(scope->problems, preflight,
+    const struct yaml_node *preflight = yaml_get(phase, "preflight");
+    const struct yaml_node *memory = yaml_get(yaml_get(phase, "slurm"), "mem");
+    if (preflight && !(preflight->kind == YAML_SCALAR && text_equal(preflight->text, "off")))
+        yaml_problem(scope->problems, preflight,
                      "must be off, because members run side by side (pack): each member would "
                      "report the programs of the others");
     if (memory)
-        node_problem(scope->problems, memory,
+        yaml_problem(scope->problems, memory,
                      "cannot be used, because members run side by side (pack): use resources.mem, "
                      "the memory of one member");
 }
@@ -320,17 +321,17 @@ static void matrix_check_parallel(struct scope *scope, const struct node *phase)
 static json_t *matrix_read_pack(struct scope *scope, const struct phases_entry *entry)
 {
     static const char *const words[] = {"serial", "parallel", NULL};
-    const struct node *node = node_get(entry->node, "pack");
+    const struct yaml_node *node = yaml_get(entry->node, "pack");
     const char *kind = NULL;
     int64_t lanes = 0;
     if (!node)
         return json_null();
-    if (node->kind == NODE_MAP) {
+    if (node->kind == YAML_MAP) {
         keys_check(scope->problems, node, KEYS_PACK);
         for (size_t i = 0; words[i]; i++)
-            kind = node_get(node, words[i]) ? words[i] : kind;
+            kind = yaml_get(node, words[i]) ? words[i] : kind;
         if (!kind || node->count != 1)
-            node_problem(scope->problems, node,
+            yaml_problem(scope->problems, node,
                          "must be {serial: how many jobs} or {parallel: how many at once}");
         else
             (void)scalar_key_whole(scope, node, KEYS_PACK, kind,
@@ -352,16 +353,16 @@ static json_t *matrix_read_pack(struct scope *scope, const struct phases_entry *
 
 /* --- The best --------------------------------------------------------------------------------- */
 
-static json_t *matrix_expression(struct scope *scope, const struct node *node, const char *key)
+static json_t *matrix_expression(struct scope *scope, const struct yaml_node *node, const char *key)
 {
     json_t *expression = node ? checks_read_alone(scope, node, key) : NULL;
     return expression ? expression : json_null();
 }
 
 /* Reads the share of members that do not go on to the next rung, such as 1/2 or 0.5. */
-static json_t *matrix_read_cut(struct scope *scope, const struct node *best)
+static json_t *matrix_read_cut(struct scope *scope, const struct yaml_node *best)
 {
-    const struct node *node = node_get(best, "cut");
+    const struct yaml_node *node = yaml_get(best, "cut");
     char *text = node ? scalar_string(scope, node) : NULL, *end = NULL;
     double cut = 0.5, parts;
     if (text) {
@@ -372,7 +373,7 @@ static json_t *matrix_read_cut(struct scope *scope, const struct node *best)
             cut = end != divisor && parts > 0 ? cut / parts : -1;
         }
         if (end == text || *end || !(cut > 0 && cut < 1)) {
-            node_problem(scope->problems, node, "must be a share between 0 and 1, such as 2/3");
+            yaml_problem(scope->problems, node, "must be a share between 0 and 1, such as 2/3");
             cut = 0.5;
         }
     }
@@ -380,19 +381,19 @@ static json_t *matrix_read_cut(struct scope *scope, const struct node *best)
     return json_real(cut);
 }
 
-static json_t *matrix_read_rungs(struct scope *scope, const struct node *best)
+static json_t *matrix_read_rungs(struct scope *scope, const struct yaml_node *best)
 {
-    const struct node *map = node_get(best, "rungs"), *cut = node_get(best, "cut");
-    const struct node *list =
-        map && map->kind == NODE_MAP && map->count == 1 ? map->items[0] : NULL;
+    const struct yaml_node *map = yaml_get(best, "rungs"), *cut = yaml_get(best, "cut");
+    const struct yaml_node *list =
+        map && map->kind == YAML_MAP && map->count == 1 ? map->items[0] : NULL;
     double last = 0, value;
     if (!map) {
         if (cut)
-            node_key_problem(scope->problems, cut, "only with rungs");
+            yaml_key_problem(scope->problems, cut, "only with rungs");
         return json_null();
     }
-    if (!list || list->kind != NODE_LIST || list->count < 2 || list->count > MATRIX_RUNGS_MAX) {
-        node_problem(scope->problems, map,
+    if (!list || list->kind != YAML_LIST || list->count < 2 || list->count > MATRIX_RUNGS_MAX) {
+        yaml_problem(scope->problems, map,
                      "must be one param with two to %d values (such as {steps: [200, 600]})",
                      MATRIX_RUNGS_MAX);
         return json_null();
@@ -404,7 +405,7 @@ static json_t *matrix_read_rungs(struct scope *scope, const struct node *best)
             !scalar_number(scope, list->items[i], &value))
             continue;
         if (value <= last)
-            node_problem(scope->problems, list->items[i],
+            yaml_problem(scope->problems, list->items[i],
                          i ? "must be above the rung before it" : "must be above 0");
         last = value;
         json_t *json = scope_value(scope, list->items[i]);
@@ -417,32 +418,33 @@ static json_t *matrix_read_rungs(struct scope *scope, const struct node *best)
 /* Returns JSON null if the file wants no results of earlier workflows. Such results know nothing of
  * what the phases before the member have written in this workflow, so the matrix cannot have
  * `after`. */
-static json_t *matrix_read_reuse(struct scope *scope, const struct node *phase)
+static json_t *matrix_read_reuse(struct scope *scope, const struct yaml_node *phase)
 {
-    const struct node *best = node_get(phase, "best"), *node = node_get(best, "reuse");
+    const struct yaml_node *best = yaml_get(phase, "best"), *node = yaml_get(best, "reuse");
     uint32_t seconds = 0;
     if (!node)
         return json_null();
-    if (node_get(phase, "after"))
-        node_key_problem(scope->problems, node,
+    if (yaml_get(phase, "after"))
+        yaml_key_problem(scope->problems, node,
                          "cannot be used in a phase with `after`: the files of the phases before "
                          "may differ each time");
     if (scalar_duration(scope, node, &seconds) && seconds == 0)
-        node_problem(scope->problems, node, "must be above 0");
+        yaml_problem(scope->problems, node, "must be above 0");
     return json_integer(seconds);
 }
 
-static json_t *matrix_read_best(struct scope *scope, const struct node *phase, json_t **ret_rungs)
+static json_t *matrix_read_best(struct scope *scope, const struct yaml_node *phase,
+                                json_t **ret_rungs)
 {
-    const struct node *node = node_get(phase, "best");
-    const struct node *max = node_get(node, "max"), *min = node_get(node, "min");
-    const struct node *where = node_get(node, "where");
+    const struct yaml_node *node = yaml_get(phase, "best");
+    const struct yaml_node *max = yaml_get(node, "max"), *min = yaml_get(node, "min");
+    const struct yaml_node *where = yaml_get(node, "where");
     *ret_rungs = json_null();
     if (!keys_read_map(scope->problems, node, KEYS_BEST,
                        "a map (such as {max: mean(tokens_per_s)})"))
         return json_null();
     if (!max == !min) {
-        node_problem(scope->problems, node, "give either max or min, an expression");
+        yaml_problem(scope->problems, node, "give either max or min, an expression");
         return json_null();
     }
     json_decref(*ret_rungs);
@@ -455,7 +457,7 @@ static json_t *matrix_read_best(struct scope *scope, const struct node *phase, j
 
 /* --- The resolved phase ----------------------------------------------------------------------- */
 
-static json_t *matrix_values(const struct node *axes, const json_t *params)
+static json_t *matrix_values(const struct yaml_node *axes, const json_t *params)
 {
     json_t *values = json_object();
     for (size_t i = 0; i < axes->count; i++) {
@@ -470,7 +472,7 @@ static json_t *matrix_values(const struct node *axes, const json_t *params)
 static void matrix_check_remedies(struct scope *scope, const struct phases_entry *entry,
                                   const json_t *remedies)
 {
-    const struct node *node = node_get(entry->node, "remedies");
+    const struct yaml_node *node = yaml_get(entry->node, "remedies");
     const char *cause, *param;
     json_t *list, *remedy, *value;
     size_t i;
@@ -481,7 +483,7 @@ static void matrix_check_remedies(struct scope *scope, const struct phases_entry
             json_object_foreach(json_object_get(remedy, "set"), param, value)
             {
                 if (matrix_sets(entry, param))
-                    node_key_problem(scope->problems, node_get(node, cause),
+                    yaml_key_problem(scope->problems, yaml_get(node, cause),
                                      "cannot set %s, because the matrix sets this param: a member "
                                      "that fails is out",
                                      param);
@@ -498,11 +500,11 @@ static json_t *matrix_wants(const struct phases *phases, const struct phases_ent
     json_t *wants = json_array();
     for (size_t i = 0; i < phases->written_count; i++) {
         const struct phases_entry *entry = &phases->entries[i];
-        const struct node *best =
-            text_equal(entry->name, member->matrix) ? node_get(entry->node, "best") : NULL;
+        const struct yaml_node *best =
+            text_equal(entry->name, member->matrix) ? yaml_get(entry->node, "best") : NULL;
         for (size_t j = 0; j < sizeof keys / sizeof keys[0]; j++) {
-            const struct node *node = node_get(best, keys[j]);
-            if (node && node->kind == NODE_SCALAR)
+            const struct yaml_node *node = yaml_get(best, keys[j]);
+            if (node && node->kind == YAML_SCALAR)
                 (void)json_array_append_new(wants, json_string(node->text));
         }
     }

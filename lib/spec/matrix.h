@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-struct node_arena;
+struct yaml_arena;
 struct phases;
 struct phases_entry;
 struct scope;
@@ -24,12 +24,12 @@ enum {
 
 /* Adds the members of each matrix to the phases, which are merged but not in order yet. In a
  * rehearsal there are no members: the phase itself runs, with the params of its first member. */
-void matrix_expand(struct phases *phases, struct node_arena *arena, bool is_rehearsal,
+void matrix_expand(struct phases *phases, struct yaml_arena *arena, bool is_rehearsal,
                    struct spec_problems *problems);
 
 /* Puts the params of a matrix or member over the params of its node. Does nothing for other
  * phases. */
-void matrix_lay(struct node_arena *arena, struct phases_entry *entry);
+void matrix_lay(struct yaml_arena *arena, struct phases_entry *entry);
 
 /* Adds `matrix` or `member` to the resolved phase, which has its params. */
 void matrix_read(struct scope *scope, const struct phases *phases, const struct phases_entry *entry,

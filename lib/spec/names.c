@@ -5,7 +5,7 @@
 #include "lib/memory.h"
 #include "lib/metrics/pattern.h"
 #include "lib/metrics/values.h"
-#include "lib/spec/node.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 
 #include <stdbool.h>
@@ -58,14 +58,14 @@ static void names_fini(struct names *names)
 
 /* --- What is asked for ------------------------------------------------------------------------ */
 
-static void names_judge(const struct names *names, const struct node *node, size_t offset,
+static void names_judge(const struct names *names, const struct yaml_node *node, size_t offset,
                         const char *name)
 {
     const char *nearest;
     if (json_object_get(names->params, name) || json_object_get(names->groups, name))
         return;
     if (!names->has_gpus && text_is_one_of(name, names_measured, NAMES_OF_GPUS)) {
-        node_warning_at(names->problems, node, offset,
+        yaml_warning_at(names->problems, node, offset,
                         "there are no gpus, so the program must send %s itself", name);
         return;
     }
@@ -74,24 +74,24 @@ static void names_judge(const struct names *names, const struct node *node, size
     if (!names->has_pattern) {
         nearest = text_next_to(name, names_measured, NAMES_MEASURED);
         if (nearest && strlen(name) > 2)
-            node_warning_at(names->problems, node, offset,
+            yaml_warning_at(names->problems, node, offset,
                             "phased measures no %s (did you mean %s?)", name, nearest);
         return;
     }
     nearest = spec_problems_nearest(names->problems, name, names->known, names->known_count);
     if (nearest)
-        node_problem_at(names->problems, node, offset,
+        yaml_problem_at(names->problems, node, offset,
                         "the pattern of metrics has no group %s (did you mean %s?)", name, nearest);
     else
-        node_warning_at(
+        yaml_warning_at(
             names->problems, node, offset,
             "the pattern of metrics has no group %s, so the program must send it itself", name);
 }
 
-static void names_look_into(const struct names *names, const struct node *node)
+static void names_look_into(const struct names *names, const struct yaml_node *node)
 {
     struct expr_name *found = NULL;
-    if (!node || node->kind != NODE_SCALAR || node->is_cut)
+    if (!node || node->kind != YAML_SCALAR || node->is_cut)
         return;
     int count = expr_list_names(node->text, &found, NULL);
     for (int i = 0; i < count; i++)
@@ -101,40 +101,40 @@ static void names_look_into(const struct names *names, const struct node *node)
         free(found);
 }
 
-static void names_look_into_check(const struct names *names, const struct node *check)
+static void names_look_into_check(const struct names *names, const struct yaml_node *check)
 {
     names_look_into(names, check);
-    names_look_into(names, node_get(check, "condition"));
-    names_look_into(names, node_get(check, "value"));
+    names_look_into(names, yaml_get(check, "condition"));
+    names_look_into(names, yaml_get(check, "value"));
 }
 
-static void names_look_at_progress(const struct names *names, const struct node *phase,
+static void names_look_at_progress(const struct names *names, const struct yaml_node *phase,
                                    const json_t *json)
 {
-    const struct node *node = node_get(node_get(phase, "progress"), "step");
+    const struct yaml_node *node = yaml_get(yaml_get(phase, "progress"), "step");
     const char *step =
         json_string_value(json_object_get(json_object_get(json, "progress"), "step"));
     char plain[EXTRACT_NAME_MAX + 1];
-    if (!node || node->kind != NODE_SCALAR || !step || !names->has_pattern ||
+    if (!node || node->kind != YAML_SCALAR || !step || !names->has_pattern ||
         text_equal(step, "step"))
         return;
     values_name_of(step, plain);
     names_judge(names, node, 0, plain);
 }
 
-void names_check(struct spec_problems *problems, const struct node *phase, const json_t *json)
+void names_check(struct spec_problems *problems, const struct yaml_node *phase, const json_t *json)
 {
     static const char *const checks[] = {"gate", "guards"}, *const best[] = {"max", "min", "where"};
     struct names names;
     names_init(&names, problems, json);
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
-        const struct node *map = node_get(phase, checks[i]);
-        for (size_t j = 0; map && map->kind == NODE_MAP && j < map->count; j++)
+        const struct yaml_node *map = yaml_get(phase, checks[i]);
+        for (size_t j = 0; map && map->kind == YAML_MAP && j < map->count; j++)
             names_look_into_check(&names, map->items[j]);
     }
-    names_look_into_check(&names, node_get(phase, "until"));
+    names_look_into_check(&names, yaml_get(phase, "until"));
     for (size_t i = 0; i < sizeof best / sizeof best[0]; i++)
-        names_look_into(&names, node_get(node_get(phase, "best"), best[i]));
+        names_look_into(&names, yaml_get(yaml_get(phase, "best"), best[i]));
     names_look_at_progress(&names, phase, json);
     names_fini(&names);
 }

@@ -9,10 +9,10 @@
 
 #include <jansson.h>
 
-struct node;
+struct yaml_node;
 struct spec_problems;
 
 /* `phase` is the merged phase, and `json` is the resolved phase. */
-void names_check(struct spec_problems *problems, const struct node *phase, const json_t *json);
+void names_check(struct spec_problems *problems, const struct yaml_node *phase, const json_t *json);
 
 #endif

@@ -6,12 +6,12 @@
 
 #include <jansson.h>
 
-struct node;
+struct yaml_node;
 struct scope;
 
-/* Returns {"on": ["held", ...], "command": text, "webhook": address}, the caller's. The object has
- * "command", "webhook" or both. NULL: the key is missing, or there was a problem. */
-json_t *notify_read(struct scope *scope, const struct node *node, bool is_phase);
+/* Returns {"on": ["held", ...], "command": text, "webhook": address}, a new reference. The object
+ * has "command", "webhook" or both. NULL: the key is missing, or there was a problem. */
+json_t *notify_read(struct scope *scope, const struct yaml_node *node, bool is_phase);
 
 /* Whether curl may post to such an address: http or https, and no control character. */
 bool notify_is_webhook(const char *text);

@@ -6,12 +6,12 @@
 #include "lib/memory.h"
 #include "lib/spec/dependency.h"
 #include "lib/spec/keys.h"
-#include "lib/spec/node.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/sections.h"
 #include "lib/spec/slurm_options.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 
 #include <stdbool.h>
@@ -46,7 +46,7 @@ static const struct {
 enum { OPTIONS_ELSEWHERE = sizeof options_elsewhere / sizeof options_elsewhere[0] };
 
 /* Returns the option that `node` names, or -1 after a problem. */
-static int options_find(struct spec_problems *problems, const struct node *node)
+static int options_find(struct spec_problems *problems, const struct yaml_node *node)
 {
     struct error err;
     const char *instead = NULL;
@@ -56,23 +56,24 @@ static int options_find(struct spec_problems *problems, const struct node *node)
             text_equal(name, options_elsewhere[i].name) ? options_elsewhere[i].instead : instead;
     free(name);
     if (instead) {
-        node_key_problem(problems, node, "not for slurm: %s", instead);
+        yaml_key_problem(problems, node, "not for slurm: %s", instead);
         return -1;
     }
     int option = slurm_option_find(node->key, &err);
     if (option < 0)
-        node_key_problem(problems, node, "%s", err.message);
+        yaml_key_problem(problems, node, "%s", err.message);
     return option < 0 ? -1 : option;
 }
 
 /* Returns the value of the option, or NULL after a problem. Before the submission only the form of
  * a relative time can be checked, so here the time starts from any moment. */
-static json_t *options_value(struct scope *scope, const struct node *node, enum slurm_option option)
+static json_t *options_value(struct scope *scope, const struct yaml_node *node,
+                             enum slurm_option option)
 {
     struct error err;
     struct text text = {0};
-    if (node->kind != NODE_SCALAR) {
-        node_problem(scope->problems, node, "must be a text or number");
+    if (node->kind != YAML_SCALAR) {
+        yaml_problem(scope->problems, node, "must be a text or number");
         return NULL;
     }
     json_t *value = node->is_cut ? NULL : scope_value(scope, node);
@@ -88,7 +89,7 @@ static json_t *options_value(struct scope *scope, const struct node *node, enum 
                            "Slurm knows jobs by their numbers (afterok:1234); for phases there "
                            "is after");
     if (status < 0) {
-        node_problem(scope->problems, node, "%s", err.message);
+        yaml_problem(scope->problems, node, "%s", err.message);
         json_decref(value);
         value = NULL;
     }
@@ -96,22 +97,23 @@ static json_t *options_value(struct scope *scope, const struct node *node, enum 
     return value;
 }
 
-static json_t *options_read(struct scope *scope, const struct node *node, const json_t *resources)
+static json_t *options_read(struct scope *scope, const struct yaml_node *node,
+                            const json_t *resources)
 {
     json_t *options = json_object();
-    const struct node *map = node_map(scope->problems, node, "a map of sbatch's options");
+    const struct yaml_node *map = yaml_map(scope->problems, node, "a map of sbatch's options");
     for (size_t i = 0; map && i < map->count; i++) {
-        const struct node *item = map->items[i];
-        if (item->kind == NODE_NULL)
+        const struct yaml_node *item = map->items[i];
+        if (item->kind == YAML_NULL)
             continue;
         int option = options_find(scope->problems, item);
         if (option < 0)
             continue;
         const char *name = slurm_option_name((enum slurm_option)option);
         if (json_object_get(options, name))
-            node_key_problem(scope->problems, item, "given twice, once with - and once with _");
+            yaml_key_problem(scope->problems, item, "given twice, once with - and once with _");
         if (option == SLURM_OPTION_MEM && json_is_integer(json_object_get(resources, "mem_mb")))
-            node_key_problem(scope->problems, item,
+            yaml_key_problem(scope->problems, item,
                              "resources.mem is given too: give one of the two");
         json_t *value = options_value(scope, item, (enum slurm_option)option);
         if (value)
@@ -123,7 +125,7 @@ static json_t *options_read(struct scope *scope, const struct node *node, const 
 void options_read_slurm(const struct sections *sections, const struct key *key, json_t *phase)
 {
     const json_t *resources = json_object_get(phase, "resources");
-    const struct node *node = node_get(sections->phase, key->name);
+    const struct yaml_node *node = yaml_get(sections->phase, key->name);
     (void)json_object_set_new(phase, key->name,
                               sections->slurm ? json_deep_copy(sections->slurm)
                                               : options_read(sections->scope, node, resources));
@@ -131,55 +133,55 @@ void options_read_slurm(const struct sections *sections, const struct key *key, 
 
 /* --- price, budget, expect -------------------------------------------------------------------- */
 
-static json_t *options_amount(struct scope *scope, const struct node *node)
+static json_t *options_amount(struct scope *scope, const struct yaml_node *node)
 {
     double number;
     if (!scalar_number(scope, node, &number))
         return NULL;
     if (number < 0) {
-        node_problem(scope->problems, node, "less than 0");
+        yaml_problem(scope->problems, node, "less than 0");
         return NULL;
     }
     return scope_value(scope, node);
 }
 
 /* Whether there is a map with a key. Reports any other value as "must be WHAT". */
-static bool options_is_map(struct scope *scope, const struct node *node, const char *what)
+static bool options_is_map(struct scope *scope, const struct yaml_node *node, const char *what)
 {
-    bool is_map = node && node->kind == NODE_MAP && node->count > 0;
+    bool is_map = node && node->kind == YAML_MAP && node->count > 0;
     if (node && !is_map)
-        node_problem(scope->problems, node, "must be %s", what);
+        yaml_problem(scope->problems, node, "must be %s", what);
     return is_map;
 }
 
 /* Reads prices such as {h100: 2.5, h200: 4.5}. */
-static json_t *options_price_by_gpu(struct scope *scope, const struct node *map)
+static json_t *options_price_by_gpu(struct scope *scope, const struct yaml_node *map)
 {
     static const char *const words[] = {"per_node_hour", "per_gpu_hour"};
     json_t *prices = json_object();
     for (size_t i = 0; i < map->count; i++) {
-        const struct node *node = map->items[i];
+        const struct yaml_node *node = map->items[i];
         const char *nearest = text_nearest(node->key, words, 2);
         if (nearest)
-            node_key_problem(scope->problems, node, "unknown key (did you mean %s?)", nearest);
+            yaml_key_problem(scope->problems, node, "unknown key (did you mean %s?)", nearest);
         else if (text_starts(node->key, "per_"))
-            node_key_problem(scope->problems, node, "unknown key");
+            yaml_key_problem(scope->problems, node, "unknown key");
         else
             (void)json_object_set_new(prices, node->key, options_amount(scope, node));
     }
     return json_pack("{so}", "by_gpu", prices);
 }
 
-json_t *options_read_price(struct scope *scope, const struct node *node)
+json_t *options_read_price(struct scope *scope, const struct yaml_node *node)
 {
     static const char *const words[] = {"per_node_hour", "per_gpu_hour"};
     if (!options_is_map(scope, node,
                         "a price: {per_node_hour: 98}, {per_gpu_hour: 2.5} or by GPU {h100: 2.5}"))
         return NULL;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        const struct node *amount = node_get(node, words[i]);
+        const struct yaml_node *amount = yaml_get(node, words[i]);
         if (amount && node->count > 1) {
-            node_problem(scope->problems, node, "%s does not go with another price", words[i]);
+            yaml_problem(scope->problems, node, "%s does not go with another price", words[i]);
             return NULL;
         }
         if (amount)
@@ -188,40 +190,40 @@ json_t *options_read_price(struct scope *scope, const struct node *node)
     return options_price_by_gpu(scope, node);
 }
 
-json_t *options_read_amounts(struct scope *scope, const struct node *node)
+json_t *options_read_amounts(struct scope *scope, const struct yaml_node *node)
 {
     if (!options_is_map(scope, node, "a budget, such as {usd: 500, gpu_hours: 48}"))
         return NULL;
     keys_check(scope->problems, node, KEYS_BUDGET);
     json_t *amounts = json_object();
     for (size_t i = 0; i < node->count; i++) {
-        const struct node *item = node->items[i];
-        json_t *amount = item->kind == NODE_NULL ? NULL : options_amount(scope, item);
+        const struct yaml_node *item = node->items[i];
+        json_t *amount = item->kind == YAML_NULL ? NULL : options_amount(scope, item);
         if (amount && json_number_value(amount) <= 0)
-            node_problem(scope->problems, item, "must be above 0");
+            yaml_problem(scope->problems, item, "must be above 0");
         if (amount)
             (void)json_object_set_new(amounts, item->key, amount);
     }
     return amounts;
 }
 
-json_t *options_read_budget(struct scope *scope, const struct node *node, const json_t *price)
+json_t *options_read_budget(struct scope *scope, const struct yaml_node *node, const json_t *price)
 {
     json_t *budget = options_read_amounts(scope, node);
     if (json_object_get(budget, "usd") && !price)
-        node_key_problem(scope->problems, node_get(node, "usd"),
+        yaml_key_problem(scope->problems, yaml_get(node, "usd"),
                          "dollars need a price, such as price: {per_gpu_hour: 2.5}");
     return budget;
 }
 
-static bool options_expected_number(struct scope *scope, const struct node *node,
+static bool options_expected_number(struct scope *scope, const struct yaml_node *node,
                                     double *ret_number)
 {
     double number;
     if (!scalar_number(scope, node, &number))
         return false;
     if (number <= 0) {
-        node_problem(scope->problems, node, "must be above 0");
+        yaml_problem(scope->problems, node, "must be above 0");
         return false;
     }
     *ret_number = number;
@@ -229,36 +231,36 @@ static bool options_expected_number(struct scope *scope, const struct node *node
 }
 
 /* Reads an amount or a range: `490` or `[245, 490]`. */
-static json_t *options_expected_range(struct scope *scope, const struct node *node)
+static json_t *options_expected_range(struct scope *scope, const struct yaml_node *node)
 {
     double from, to;
-    bool is_range = node->kind == NODE_LIST && node->count == 2;
-    if (node->kind != NODE_SCALAR && !is_range) {
-        node_problem(scope->problems, node, "must be a number or a range, such as [3, 5]");
+    bool is_range = node->kind == YAML_LIST && node->count == 2;
+    if (node->kind != YAML_SCALAR && !is_range) {
+        yaml_problem(scope->problems, node, "must be a number or a range, such as [3, 5]");
         return NULL;
     }
-    const struct node *first = is_range ? node->items[0] : node;
-    const struct node *last = is_range ? node->items[1] : node;
+    const struct yaml_node *first = is_range ? node->items[0] : node;
+    const struct yaml_node *last = is_range ? node->items[1] : node;
     if (!options_expected_number(scope, first, &from) || !options_expected_number(scope, last, &to))
         return NULL;
     if (from > to) {
-        node_problem(scope->problems, node, "the first number is larger than the second");
+        yaml_problem(scope->problems, node, "the first number is larger than the second");
         return NULL;
     }
     return json_pack("[o, o]", scope_value(scope, first), scope_value(scope, last));
 }
 
-json_t *options_read_expect(struct scope *scope, const struct node *node, const json_t *price)
+json_t *options_read_expect(struct scope *scope, const struct yaml_node *node, const json_t *price)
 {
     if (!options_is_map(scope, node, "an expectation, such as {hours: [3, 5], usd: 490}"))
         return NULL;
     keys_check(scope->problems, node, KEYS_EXPECT);
     json_t *expect = json_object();
     for (enum amount i = 0; i < AMOUNT_COUNT; i++) {
-        const struct node *item = node_get(node, amount_key(i));
+        const struct yaml_node *item = yaml_get(node, amount_key(i));
         json_t *range = item ? options_expected_range(scope, item) : NULL;
         if (item && i == AMOUNT_USD && !price)
-            node_key_problem(scope->problems, item,
+            yaml_key_problem(scope->problems, item,
                              "dollars need a price, such as price: {per_gpu_hour: 2.5}");
         if (range)
             (void)json_object_set_new(expect, amount_key(i), range);
@@ -269,7 +271,7 @@ json_t *options_read_expect(struct scope *scope, const struct node *node, const 
     return NULL;
 }
 
-static void options_check_type(struct spec_problems *problems, const struct node *node,
+static void options_check_type(struct spec_problems *problems, const struct yaml_node *node,
                                const char *type, const json_t *prices, bool counts_dollars)
 {
     const char *words[32] = {0}, *key;
@@ -286,19 +288,19 @@ static void options_check_type(struct spec_problems *problems, const struct node
     char *hint = nearest ? text_format(" (`price` has %s)", nearest) : xstrdup("");
     char *what = type ? text_format("there is no price for %s%s", type, hint)
                       : text_format("the GPUs have no type, but the price is by type");
-    (counts_dollars ? node_key_problem : node_key_warning)(
+    (counts_dollars ? yaml_key_problem : yaml_key_warning)(
         problems, node, "%s: %s", what,
         counts_dollars ? "the budget could not be counted" : "its cost is not known");
     free(what);
     free(hint);
 }
 
-void options_check_price(struct spec_problems *problems, const struct node *node,
+void options_check_price(struct spec_problems *problems, const struct yaml_node *node,
                          const json_t *resources, const json_t *price, bool counts_dollars)
 {
     const json_t *prices = json_object_get(price, "by_gpu"), *alternative;
     const json_t *alternatives = json_object_get(resources, "alternatives");
-    const struct node *gpus = node_get(node, "gpus");
+    const struct yaml_node *gpus = yaml_get(node, "gpus");
     size_t i;
     if (json_object_size(prices) == 0 || !gpus ||
         json_integer_value(json_object_get(resources, "gpus")) == 0)

@@ -43,17 +43,20 @@ static bool overlay_word(const char **at, const char **ret_word, size_t *ret_siz
     return end > begin;
 }
 
-/* Whether the words of `name` follow each other in `model`, beginning at the word `at` of
- * `model`. */
+/* Whether the letters and digits of `name` stand at `at` in the name of a model, up to the end of a
+ * word. Words may be joined in one name and apart in the other: rtx4090, RTX 4090. */
 static bool overlay_begins_with(const char *at, const char *name)
 {
-    const char *wanted, *word;
-    size_t wanted_size, size;
-    while (overlay_word(&name, &wanted, &wanted_size))
-        if (!overlay_word(&at, &word, &size) || size != wanted_size ||
-            strncasecmp(word, wanted, size) != 0)
+    for (; *name; name++) {
+        if (!isalnum((unsigned char)*name))
+            continue;
+        while (*at && !isalnum((unsigned char)*at))
+            at++;
+        if (tolower((unsigned char)*at) != tolower((unsigned char)*name))
             return false;
-    return true;
+        at++;
+    }
+    return !isalnum((unsigned char)*at);
 }
 
 static bool overlay_has_words(const char *model, const char *name)
@@ -74,6 +77,45 @@ bool overlay_is_for(const char *name, const struct overlay_gpu *gpu)
                gpu->memory_gib <= overlay_most * memory;
     /* The name of a model may contain its memory: nvidia_a100_80gb_pcie. */
     return gpu->model && overlay_has_words(gpu->model, name);
+}
+
+/* As overlay_word(), for words with a digit, which tell one model from another. */
+static bool overlay_number_word(const char **at, const char **ret_word, size_t *ret_size)
+{
+    while (overlay_word(at, ret_word, ret_size)) {
+        if (strcspn(*ret_word, "0123456789") < *ret_size)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the type contains the word, and not as a part of a longer number. */
+static bool overlay_type_has(const char *type, const char *word, size_t size)
+{
+    for (const char *at = type; *at; at++) {
+        if (strncasecmp(at, word, size) != 0)
+            continue;
+        bool is_tail = isdigit((unsigned char)*word) && at > type && isdigit((unsigned char)at[-1]);
+        bool is_head = isdigit((unsigned char)word[size - 1]) && isdigit((unsigned char)at[size]);
+        if (!is_tail && !is_head)
+            return true;
+    }
+    return false;
+}
+
+bool overlay_may_fit_type(const char *name, const char *type)
+{
+    const char *word;
+    size_t size;
+    bool has_words = false;
+    if (overlay_memory(name) || isdigit((unsigned char)*type) || !strpbrk(type, "0123456789"))
+        return true;
+    while (overlay_number_word(&name, &word, &size)) {
+        has_words = true;
+        if (overlay_type_has(type, word, size))
+            return true;
+    }
+    return !has_words;
 }
 
 bool overlay_exists(const json_t *phase)

@@ -17,8 +17,14 @@ struct overlay_gpu {
 };
 
 /* Whether `name`, a key of by_gpu, fits this GPU. It is an amount of memory (80GB), or words of the
- * model's name (h100, "H100 PCIe") in any case. */
+ * model's name (h100, "H100 PCIe", rtx4090) in any case, joined or apart. */
 bool overlay_is_for(const char *name, const struct overlay_gpu *gpu);
+
+/* Whether `name` may fit a GPU to which Slurm gives this type. Administrators make types, and join
+ * words in them (rtx4090). False only if both have digits and the type contains no word of `name`
+ * with digits: h10 and h100. A type that begins with a digit is mostly a part of a GPU (3g.20gb),
+ * which says nothing of the model. */
+bool overlay_may_fit_type(const char *name, const char *type);
 
 /* Whether the phase has entries in by_gpu. */
 bool overlay_exists(const json_t *phase);

@@ -15,13 +15,13 @@
 
 struct overrides_item {
     const char *phase; /* NULL: all phases */
-    struct node *param;
+    struct yaml_node *param;
     bool is_exact; /* not for the members of the matrix `phase` */
 };
 
-static struct node *overrides_params(const struct phases_entry *phase)
+static struct yaml_node *overrides_params(const struct phases_entry *phase)
 {
-    return node_get(phase->node, "params");
+    return yaml_get(phase->node, "params");
 }
 
 static bool overrides_concerns(const struct overrides_item *item, const struct phases_entry *phase)
@@ -30,9 +30,9 @@ static bool overrides_concerns(const struct overrides_item *item, const struct p
            (!item->is_exact && phase->matrix && text_equal(item->phase, phase->matrix));
 }
 
-static void overrides_add_names(const struct node *params, const char **names, size_t *count)
+static void overrides_add_names(const struct yaml_node *params, const char **names, size_t *count)
 {
-    for (size_t i = 0; params && params->kind == NODE_MAP && i < params->count; i++)
+    for (size_t i = 0; params && params->kind == YAML_MAP && i < params->count; i++)
         names[(*count)++] = params->items[i]->key;
 }
 
@@ -62,9 +62,9 @@ static void overrides_report(const struct overrides_item *item, const struct pha
     const char *nearest = spec_problems_nearest(problems, item->param->key, names, count);
     const char *phase = item->phase ? item->phase : "";
     if (!overrides_has_phase(item, phases))
-        node_problem(problems, item->param, "no phase is called %s", phase);
+        yaml_problem(problems, item->param, "no phase is called %s", phase);
     else
-        node_problem(problems, item->param, "%s%s has no such param%s%s%s",
+        yaml_problem(problems, item->param, "%s%s has no such param%s%s%s",
                      item->phase ? "phase " : "the workflow", phase,
                      nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
     free(names);
@@ -74,25 +74,25 @@ static bool overrides_is_wanted(const struct overrides_item *item, const struct 
 {
     for (size_t i = 0; i < phases->count; i++) {
         if (overrides_concerns(item, &phases->entries[i]) &&
-            node_get(overrides_params(&phases->entries[i]), item->param->key))
+            yaml_get(overrides_params(&phases->entries[i]), item->param->key))
             return true;
     }
     return false;
 }
 
-struct node *overrides_param(struct node_arena *arena, const char *name, const json_t *value)
+struct yaml_node *overrides_param(struct yaml_arena *arena, const char *name, const json_t *value)
 {
-    struct node *param = node_new(arena, NODE_SCALAR);
+    struct yaml_node *param = yaml_new(arena, YAML_SCALAR);
     struct text text = {0};
     phase_value_text(value, &text);
     param->is_plain = !json_is_string(value);
-    param->key = node_text(arena, name, strlen(name));
+    param->key = yaml_text(arena, name, strlen(name));
     if (json_is_string(value)) { /* a $ in the value is not a reference */
         char *plain = text_steal(&text);
         scope_add_plain(&text, plain);
         free(plain);
     }
-    param->text = node_text(arena, text_string(&text), text.size);
+    param->text = yaml_text(arena, text_string(&text), text.size);
     text_fini(&text);
     return param;
 }
@@ -106,7 +106,7 @@ static bool overrides_is_axis(const struct overrides_item *item, const struct ph
         const struct phases_entry *phase = &phases->entries[i];
         if (!overrides_concerns(item, phase) || !matrix_sets(phase, item->param->key))
             continue;
-        node_problem(problems, item->param, "the matrix of %s sets this param%s", phase->name,
+        yaml_problem(problems, item->param, "the matrix of %s sets this param%s", phase->name,
                      item->phase ? "" : ": say for which phase, as in PHASE.PARAM=VALUE");
         return true;
     }
@@ -114,12 +114,12 @@ static bool overrides_is_axis(const struct overrides_item *item, const struct ph
 }
 
 /* Adds the param if a phase has it. `origin_name` says where the param was given. */
-static void overrides_add(struct overrides *overrides, struct node_arena *arena,
+static void overrides_add(struct overrides *overrides, struct yaml_arena *arena,
                           const char *origin_name, const char *phase, bool is_exact,
-                          struct node *param, const struct phases *phases,
+                          struct yaml_node *param, const struct phases *phases,
                           struct spec_problems *problems)
 {
-    struct node *root = node_new(arena, NODE_MAP), *origin = node_new(arena, NODE_MAP);
+    struct yaml_node *root = yaml_new(arena, YAML_MAP), *origin = yaml_new(arena, YAML_MAP);
     origin->key = origin_name;
     root->key = phase;
     root->parent = origin;
@@ -134,22 +134,49 @@ static void overrides_add(struct overrides *overrides, struct node_arena *arena,
         overrides_report(item, phases, problems);
 }
 
-/* Adds a value that `--set` gave to `name`, of so many bytes: a param, or PHASE.PARAM. */
-static void overrides_add_set(struct overrides *overrides, struct node_arena *arena,
+/* Warns if a text takes the place of a number, which is often a slip: `lr=le-4`. */
+static void overrides_check_kind(struct yaml_node *param, const char *phase,
+                                 const struct phases *phases, struct spec_problems *problems)
+{
+    const struct overrides_item item = {.phase = phase, .param = param};
+    json_t *value = yaml_value(param);
+    bool is_text = json_is_string(value) && param->text[0] != '=' && !strchr(param->text, '$');
+    json_decref(value);
+    for (size_t i = 0; is_text && i < phases->count; i++) {
+        const struct phases_entry *entry = &phases->entries[i];
+        const struct yaml_node *before =
+            overrides_concerns(&item, entry) ? yaml_get(overrides_params(entry), param->key) : NULL;
+        if (!before || before->kind != YAML_SCALAR)
+            continue;
+        json_t *number = yaml_value(before);
+        bool is_number = json_is_number(number);
+        json_decref(number);
+        if (!is_number)
+            continue;
+        yaml_warning_at(problems, param, 0,
+                        "the file has the number %.40s here, and %.40s is a text", before->text,
+                        param->text);
+        return;
+    }
+}
+
+/* Adds a value that `--set` gave to `name`, of this many bytes: a param, or PHASE.PARAM. */
+static void overrides_add_set(struct overrides *overrides, struct yaml_arena *arena,
                               const char *name, size_t size, const char *value,
                               const struct phases *phases, struct spec_problems *problems)
 {
-    const char *key = node_text(arena, name, size), *dot = strchr(key, '.');
-    struct node *param = node_new(arena, NODE_SCALAR);
+    const char *key = yaml_text(arena, name, size), *dot = strchr(key, '.');
+    struct yaml_node *param = yaml_new(arena, YAML_SCALAR);
     param->key = dot ? dot + 1 : key;
     param->text = value;
     param->is_plain = true;
     overrides_add(overrides, arena, "--set",
-                  dot ? node_text(arena, key, (size_t)(dot - key)) : NULL, false, param, phases,
+                  dot ? yaml_text(arena, key, (size_t)(dot - key)) : NULL, false, param, phases,
                   problems);
+    overrides_check_kind(param, param->parent->key, phases, problems);
 }
 
-void overrides_init(struct overrides *overrides, struct node_arena *arena,
+void overrides_init(struct overrides *overrides, struct yaml_arena *arena,
                     const struct spec_overrides *given, const struct phases *phases,
                     struct spec_problems *problems)
 {
@@ -191,18 +218,18 @@ void overrides_fini(struct overrides *overrides)
     *overrides = (struct overrides){0};
 }
 
-const struct node *overrides_apply(const struct overrides *overrides, struct node_arena *arena,
-                                   const struct phases_entry *phase)
+const struct yaml_node *overrides_apply(const struct overrides *overrides, struct yaml_arena *arena,
+                                        const struct phases_entry *phase)
 {
-    const struct node *params = overrides_params(phase);
-    struct node *changed = NULL;
+    const struct yaml_node *params = overrides_params(phase);
+    struct yaml_node *changed = NULL;
     for (size_t i = 0; i < overrides->count; i++) {
         const struct overrides_item *item = &overrides->items[i];
-        if (!overrides_concerns(item, phase) || !node_get(params, item->param->key))
+        if (!overrides_concerns(item, phase) || !yaml_get(params, item->param->key))
             continue;
         if (!changed)
-            changed = node_copy_map(arena, params);
-        node_replace(arena, changed, item->param);
+            changed = yaml_copy_map(arena, params);
+        yaml_replace(arena, changed, item->param);
     }
     return changed ? changed : params;
 }

@@ -14,9 +14,9 @@ enum { PHASE_STOP_S = 30 };
 /* Returns the phase of this name in a resolved document, borrowed; NULL: there is no such phase. */
 json_t *phase_spec_find(const json_t *resolved, const char *name);
 
-/* Returns the options of sbatch that a job of `parts` such phases, side by side, asks for: those of
- * `slurm`, and those that `resources` stands for. `json` is one member of `phases` of the resolved
- * document. A new reference. */
+/* Returns the options of sbatch that a job of `parts` such phases, side by side, asks for: the
+ * options of `slurm`, and the options that `resources` stands for. `json` is one member of `phases`
+ * of the resolved document. A new reference. */
 json_t *phase_spec_options(const json_t *json, unsigned parts);
 
 /* Adds the value of a param as `run` finds it in the environment and as strings show it. Numbers

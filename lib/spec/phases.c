@@ -18,10 +18,10 @@ enum phases_state { PHASES_NEW, PHASES_MERGING, PHASES_MERGED };
 /* What one merging of all phases needs. */
 struct phases_merge {
     struct phases *phases;
-    struct node_arena *arena;
+    struct yaml_arena *arena;
     struct spec_problems *problems;
-    struct node *common; /* slurm and env of the file, which lie below its defaults */
-    size_t nodes, bytes; /* of all merged phases */
+    struct yaml_node *common; /* slurm and env of the file, which lie below its defaults */
+    size_t nodes, bytes;      /* of all merged phases */
     bool is_too_large;
 };
 
@@ -42,11 +42,11 @@ static void *phases_allocate(size_t count, size_t size)
 }
 
 /* The phase that the scalar `node` names; NULL after a problem. */
-static struct phases_entry *phases_refer(const struct phases *phases, const struct node *node,
+static struct phases_entry *phases_refer(const struct phases *phases, const struct yaml_node *node,
                                          struct spec_problems *problems)
 {
-    if (node->kind != NODE_SCALAR) {
-        node_problem(problems, node, "must be the name of a phase");
+    if (node->kind != YAML_SCALAR) {
+        yaml_problem(problems, node, "must be the name of a phase");
         return NULL;
     }
     size_t count = phases->written_count; /* no key can name a member of a matrix */
@@ -59,34 +59,34 @@ static struct phases_entry *phases_refer(const struct phases *phases, const stru
         names[i] = phases->entries[i].name;
     const char *nearest = spec_problems_nearest(problems, node->text, names, count);
     if (nearest)
-        node_problem(problems, node, "no phase is called %.64s (did you mean %s?)", node->text,
+        yaml_problem(problems, node, "no phase is called %.64s (did you mean %s?)", node->text,
                      nearest);
     else
-        node_problem(problems, node, "no phase is called %.64s", node->text);
+        yaml_problem(problems, node, "no phase is called %.64s", node->text);
     free(names);
     return NULL;
 }
 
-static int phases_list(struct phases *phases, const struct node *root,
+static int phases_list(struct phases *phases, const struct yaml_node *root,
                        struct spec_problems *problems)
 {
-    const struct node *node = node_get_any(root, "phases");
+    const struct yaml_node *node = yaml_get_any(root, "phases");
     if (!node && keys_is_misspelt(root, KEYS_WORKFLOW, "phases"))
         return -EINVAL;
     if (!node) {
-        node_missing(problems, root, "phases", "missing");
+        yaml_missing(problems, root, "phases", "missing");
         return -EINVAL;
     }
-    if (node->kind != NODE_MAP || node->count == 0) {
-        node_problem(problems, node, "must be a map of phases by name");
+    if (node->kind != YAML_MAP || node->count == 0) {
+        yaml_problem(problems, node, "must be a map of phases by name");
         return -EINVAL;
     }
     phases->entries = phases_allocate(node->count, sizeof *phases->entries);
     for (size_t i = 0; i < node->count; i++) {
-        struct node *phase = node->items[i];
+        struct yaml_node *phase = node->items[i];
         (void)scope_check_name(problems, phase); /* a problem is reported */
-        if (phase->kind != NODE_MAP)
-            node_problem(problems, phase, "must be a map: a phase has at least run and resources");
+        if (phase->kind != YAML_MAP)
+            yaml_problem(problems, phase, "must be a map: a phase has at least run and resources");
         else
             phases->entries[phases->count++] =
                 (struct phases_entry){.name = phase->key, .written = phase};
@@ -97,31 +97,31 @@ static int phases_list(struct phases *phases, const struct node *root,
 
 /* --- Merging ---------------------------------------------------------------------------------- */
 
-static struct node *phases_common(struct node_arena *arena, const struct node *root,
-                                  struct spec_problems *problems)
+static struct yaml_node *phases_common(struct yaml_arena *arena, const struct yaml_node *root,
+                                       struct spec_problems *problems)
 {
     const struct key *key;
-    struct node *common = node_new(arena, NODE_MAP);
-    struct node *defaults = node_get(root, "defaults");
+    struct yaml_node *common = yaml_new(arena, YAML_MAP);
+    struct yaml_node *defaults = yaml_get(root, "defaults");
     for (key = keys_next(KEYS_WORKFLOW, NULL); key; key = keys_next(KEYS_WORKFLOW, key)) {
-        struct node *node = key->merge == KEY_COMMON ? node_get_any(root, key->name) : NULL;
+        struct yaml_node *node = key->merge == KEY_COMMON ? yaml_get_any(root, key->name) : NULL;
         if (node)
-            node_append(arena, common, node);
+            yaml_append(arena, common, node);
     }
     /* Nothing lies below slurm and env of the file. */
-    common = node_merge(arena, node_new(arena, NODE_MAP), common, problems);
-    if (!node_map(problems, defaults, "a map of what all phases share"))
+    common = yaml_merge(arena, yaml_new(arena, YAML_MAP), common, problems);
+    if (!yaml_map(problems, defaults, "a map of what all phases share"))
         return common;
-    defaults = node_copy_map(arena, defaults);
+    defaults = yaml_copy_map(arena, defaults);
     for (key = keys_next(KEYS_PHASE, NULL); key; key = keys_next(KEYS_PHASE, key)) {
         bool is_own = key->merge == KEY_OWN || key->merge == KEY_OF_MATRIX;
-        const struct node *node = is_own ? node_get_any(defaults, key->name) : NULL;
+        const struct yaml_node *node = is_own ? yaml_get_any(defaults, key->name) : NULL;
         if (node)
-            node_key_problem(problems, node, "not for all phases: it belongs in a phase");
+            yaml_key_problem(problems, node, "not for all phases: it belongs in a phase");
         if (is_own)
-            node_remove(defaults, key->name);
+            yaml_remove(defaults, key->name);
     }
-    return node_merge(arena, common, defaults, problems);
+    return yaml_merge(arena, common, defaults, problems);
 }
 
 static void phases_report_extends_cycle(struct phases_merge *merge,
@@ -131,27 +131,27 @@ static void phases_report_extends_cycle(struct phases_merge *merge,
     const struct phases_entry *at = entry;
     text_add(&chain, entry->name);
     do {
-        at = phases_refer(merge->phases, node_get(at->written, "extends"), merge->problems);
+        at = phases_refer(merge->phases, yaml_get(at->written, "extends"), merge->problems);
         assert(at); /* it is part of a cycle */
         text_addf(&chain, " -> %s", at->name);
     } while (at != entry && chain.size < 400);
-    node_problem(merge->problems, node_get(entry->written, "extends"), "extends itself: %s",
+    yaml_problem(merge->problems, yaml_get(entry->written, "extends"), "extends itself: %s",
                  text_string(&chain));
     text_fini(&chain);
 }
 
 /* The keys that a phase takes from the phase that it extends. */
-static struct node *phases_inherit(struct phases_merge *merge, const struct phases_entry *base)
+static struct yaml_node *phases_inherit(struct phases_merge *merge, const struct phases_entry *base)
 {
-    struct node *inherited = node_copy_map(merge->arena, base->node);
+    struct yaml_node *inherited = yaml_copy_map(merge->arena, base->node);
     for (const struct key *key = keys_next(KEYS_PHASE, NULL); key;
          key = keys_next(KEYS_PHASE, key)) {
         if (key->merge >= KEY_INHERITED)
             continue;
-        node_remove(inherited, key->name);
-        struct node *shared = node_get(merge->common, key->name);
+        yaml_remove(inherited, key->name);
+        struct yaml_node *shared = yaml_get(merge->common, key->name);
         if (shared)
-            node_append(merge->arena, inherited, shared);
+            yaml_append(merge->arena, inherited, shared);
     }
     return inherited;
 }
@@ -160,20 +160,20 @@ static struct node *phases_inherit(struct phases_merge *merge, const struct phas
  * bounded. */
 static void phases_measure(struct phases_merge *merge, const struct phases_entry *entry)
 {
-    node_measure(entry->node, &merge->nodes, &merge->bytes);
-    if (merge->nodes <= NODE_COUNT_MAX && merge->bytes <= SPEC_RESOLVED_SIZE_MAX)
+    yaml_measure(entry->node, &merge->nodes, &merge->bytes);
+    if (merge->nodes <= YAML_COUNT_MAX && merge->bytes <= SPEC_RESOLVED_SIZE_MAX)
         return;
-    node_key_problem(merge->problems, entry->written,
+    yaml_key_problem(merge->problems, entry->written,
                      "too much: what extends and defaults make of this file has more than %d "
                      "values or %d MiB",
-                     NODE_COUNT_MAX, SPEC_RESOLVED_SIZE_MAX >> 20);
+                     YAML_COUNT_MAX, SPEC_RESOLVED_SIZE_MAX >> 20);
     merge->is_too_large = true;
 }
 
 static void phases_merge_entry(struct phases_merge *merge, struct phases_entry *entry)
 {
-    struct node *below = merge->common;
-    const struct node *extends = node_get(entry->written, "extends");
+    struct yaml_node *below = merge->common;
+    const struct yaml_node *extends = yaml_get(entry->written, "extends");
     entry->state = PHASES_MERGING;
     struct phases_entry *base =
         extends ? phases_refer(merge->phases, extends, merge->problems) : NULL;
@@ -189,13 +189,13 @@ static void phases_merge_entry(struct phases_merge *merge, struct phases_entry *
         below = phases_inherit(merge, base);
         entry->lacks_base = base->lacks_base;
     }
-    entry->node = node_merge(merge->arena, below, entry->written, merge->problems);
+    entry->node = yaml_merge(merge->arena, below, entry->written, merge->problems);
     entry->state = PHASES_MERGED;
     phases_measure(merge, entry);
 }
 
-static int phases_merge_all(struct phases *phases, struct node_arena *arena,
-                            const struct node *root, struct spec_problems *problems)
+static int phases_merge_all(struct phases *phases, struct yaml_arena *arena,
+                            const struct yaml_node *root, struct spec_problems *problems)
 {
     struct phases_merge merge = {.phases = phases, .arena = arena, .problems = problems};
     merge.common = phases_common(arena, root, problems);
@@ -209,7 +209,7 @@ static int phases_merge_all(struct phases *phases, struct node_arena *arena,
 /* --- after ------------------------------------------------------------------------------------ */
 
 static void phases_add_after(struct phases *phases, struct phases_entry *entry,
-                             const struct node *node, struct spec_problems *problems)
+                             const struct yaml_node *node, struct spec_problems *problems)
 {
     const struct phases_entry *other = phases_refer(phases, node, problems);
     if (!other) {
@@ -218,12 +218,12 @@ static void phases_add_after(struct phases *phases, struct phases_entry *entry,
     }
     size_t index = (size_t)(other - phases->entries);
     if (other == entry) {
-        node_problem(problems, node, "a phase cannot wait for itself");
+        yaml_problem(problems, node, "a phase cannot wait for itself");
         return;
     }
     for (size_t i = 0; i < entry->after_count; i++) {
         if (entry->after[i] == index) {
-            node_problem(problems, node, "given twice");
+            yaml_problem(problems, node, "given twice");
             return;
         }
     }
@@ -233,8 +233,8 @@ static void phases_add_after(struct phases *phases, struct phases_entry *entry,
 static void phases_read_after(struct phases *phases, struct phases_entry *entry,
                               struct spec_problems *problems)
 {
-    const struct node *after = node_get(entry->node, "after");
-    bool is_list = after && after->kind == NODE_LIST;
+    const struct yaml_node *after = yaml_get(entry->node, "after");
+    bool is_list = after && after->kind == YAML_LIST;
     entry->after =
         phases_allocate((is_list ? after->count : 1) + entry->member_count, sizeof *entry->after);
     entry->is_before = phases_allocate(phases->count, sizeof *entry->is_before);
@@ -278,29 +278,29 @@ static void phases_copy_after(struct phases_entry *entry, const struct phases_en
 }
 
 static void phases_find_beside_for(const struct phases *phases, struct phases_entry *entry,
-                                   const struct node *node, struct spec_problems *problems)
+                                   const struct yaml_node *node, struct spec_problems *problems)
 {
     const struct phases_entry *other = phases_refer(phases, node, problems);
     if (!other)
         return;
     size_t own = (size_t)(entry - phases->entries), index = (size_t)(other - phases->entries);
-    const struct node *chain = node_get(other->node, "colocate");
+    const struct yaml_node *chain = yaml_get(other->node, "colocate");
     if (other == entry)
-        node_problem(problems, node, "a phase cannot run beside itself");
-    else if (node_get(entry->node, "matrix") || entry->matrix || other->member_count > 0)
-        node_problem(problems, node, "a matrix shares its allocations with no other phase");
-    else if (chain && chain->kind == NODE_SCALAR)
-        node_problem(problems, node, "%.64s itself runs beside %.64s: name %.64s", other->name,
+        yaml_problem(problems, node, "a phase cannot run beside itself");
+    else if (yaml_get(entry->node, "matrix") || entry->matrix || other->member_count > 0)
+        yaml_problem(problems, node, "a matrix shares its allocations with no other phase");
+    else if (chain && chain->kind == YAML_SCALAR)
+        yaml_problem(problems, node, "%.64s itself runs beside %.64s: name %.64s", other->name,
                      chain->text, chain->text);
     else if (phases_waits_for(entry, index))
-        node_problem(problems, node, "%.64s is before this phase: they cannot run side by side",
+        yaml_problem(problems, node, "%.64s is before this phase: they cannot run side by side",
                      other->name);
     else if (phases_waits_for(other, own))
-        node_problem(problems, node, "%.64s waits for this phase: they cannot run side by side",
+        yaml_problem(problems, node, "%.64s waits for this phase: they cannot run side by side",
                      other->name);
-    else if (node_get(entry->node, "after") && !phases_is_same_after(entry, other))
-        node_problem(
-            problems, node_get(entry->node, "after"),
+    else if (yaml_get(entry->node, "after") && !phases_is_same_after(entry, other))
+        yaml_problem(
+            problems, yaml_get(entry->node, "after"),
             "must be the same as in %.64s: phases side by side begin together (without after, "
             "this phase takes it from %.64s)",
             other->name, other->name);
@@ -312,13 +312,13 @@ static void phases_find_beside(struct phases *phases, struct spec_problems *prob
 {
     for (size_t i = 0; i < phases->count; i++) {
         struct phases_entry *entry = &phases->entries[i];
-        const struct node *node = node_get(entry->node, "colocate");
+        const struct yaml_node *node = yaml_get(entry->node, "colocate");
         if (!node)
             continue;
         phases_find_beside_for(phases, entry, node, problems);
         if (!entry->beside)
             entry->lacks_base = true;
-        else if (!node_get(entry->node, "after"))
+        else if (!yaml_get(entry->node, "after"))
             phases_copy_after(entry, entry->beside);
     }
 }
@@ -383,7 +383,7 @@ static void phases_report_after_cycle(const struct phases *phases, const bool *i
             i++;
         at = entry->after[i];
     }
-    node_problem(problems, node_get(first->node, "after"), "waits for itself: %s",
+    yaml_problem(problems, yaml_get(first->node, "after"), "waits for itself: %s",
                  text_string(&chain));
     text_fini(&chain);
     free(is_seen);
@@ -412,7 +412,7 @@ static void phases_sort(struct phases *phases, struct spec_problems *problems)
     free(is_placed);
 }
 
-int phases_init(struct phases *phases, struct node_arena *arena, const struct node *root,
+int phases_init(struct phases *phases, struct yaml_arena *arena, const struct yaml_node *root,
                 bool is_rehearsal, struct spec_problems *problems)
 {
     *phases = (struct phases){0};

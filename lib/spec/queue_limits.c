@@ -5,16 +5,16 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/spec/keys.h"
-#include "lib/spec/node.h"
 #include "lib/spec/options.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/yaml.h"
+#include "lib/spec/yaml_node.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static json_t *queue_limits_of(const struct node *root, struct spec_problems *problems)
+static json_t *queue_limits_of(const struct yaml_node *root, struct spec_problems *problems)
 {
     struct scope scope;
     size_t expanded = 0;
@@ -29,7 +29,7 @@ static json_t *queue_limits_of(const struct node *root, struct spec_problems *pr
         if (!key->type.form && scalar_key_whole(&scope, root, KEYS_LIMITS, key->name, &number))
             (void)json_object_set_new(limits, key->name, json_integer(number));
     }
-    json_t *month = options_read_amounts(&scope, node_get(root, "month"));
+    json_t *month = options_read_amounts(&scope, yaml_get(root, "month"));
     if (json_object_size(month))
         (void)json_object_set(limits, "month", month);
     json_decref(month);
@@ -39,14 +39,14 @@ static json_t *queue_limits_of(const struct node *root, struct spec_problems *pr
 
 json_t *queue_limits_read(const char *data, size_t size, struct spec_problems *problems)
 {
-    struct node_arena arena = {0};
-    struct node *root = NULL;
+    struct yaml_arena arena = {0};
+    struct yaml_node *root = NULL;
     json_t *limits = NULL;
     if (yaml_is_blank(data, size))
         return json_object();
     if (yaml_read(&arena, data, size, problems, &root) == 0)
         limits = queue_limits_of(root, problems);
-    node_arena_fini(&arena);
+    yaml_arena_fini(&arena);
     spec_problems_sort(problems);
     if (!problems->error_count)
         return limits;

@@ -17,9 +17,12 @@
 
 #include <jansson.h>
 
-enum { QUEUE_LIMITS_FILE_MAX = 64 * 1024 };
+enum {
+    QUEUE_LIMITS_FILE_MAX = 64 * 1024,
+    QUEUE_PRIORITY_MAX = 1000000, /* of a workflow; the least is the negative of this number */
+};
 
-/* Returns the limits of the file, the caller's. The object is empty if the file has no limits.
+/* Returns the limits of the file, a new reference. The object is empty if the file has no limits.
  * NULL, with problems, if the file cannot be read; then the limits are unknown. */
 json_t *queue_limits_read(const char *data, size_t size, struct spec_problems *problems);
 

@@ -66,6 +66,7 @@ static void rehearsal_end_early(json_t *phase, const struct rehearsal_steps *ste
     json_t *by_gpu;
     size_t i;
     (void)json_object_set_new(phase, "until", json_pack("{s:s}", "condition", condition));
+    (void)json_object_set_new(phase, "rehearsal", json_true());
     if (rehearsal_resumes(phase))
         (void)json_object_set_new(phase, "until_resumed",
                                   counts ? json_pack("{s:i, s:i}", "steps", REHEARSAL_RESUMED_STEPS,

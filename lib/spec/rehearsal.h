@@ -11,7 +11,8 @@
  *     results may need all of them.
  *   - A matrix is an ordinary phase with the params of its first member (lib/spec/matrix.h).
  *   - Checks of gates only warn, and every phase promotes: a few steps prove nothing.
- *   - There are no remedies; what fails has failed. `time` is at most REHEARSAL_TIME_S.
+ *   - There are no remedies; what fails has failed.
+ *   - `time` is at most REHEARSAL_TIME_S, unless a phase in the same job runs whole.
  */
 #ifndef PHASED_LIB_SPEC_REHEARSAL_H
 #define PHASED_LIB_SPEC_REHEARSAL_H

@@ -13,14 +13,11 @@ struct key;
 struct sections;
 struct text;
 
-/* The causes for which there can be a remedy. No check can have these names. */
-#define REMEDIES_CAUSES "oom", "nan", "hang", "preflight", "node_fail", "exit"
-
 /* Reads the key `remedies`, after gate and guards: {"oom": [{"set": {...}, "times": 2, "resume":
  * "checkpoint"}]}. */
 void remedies_read(const struct sections *sections, const struct key *key, json_t *phase);
 
-/* Computes what `set` makes of `params`: an object of the params that it sets, the caller's.
+/* Computes the new values of the params that `set` sets: a new object. `params` has the old values.
  * -EINVAL if an expression has no usable value. */
 int remedies_compute(const json_t *params, const json_t *set, json_t **ret_values,
                      struct error *err);

@@ -11,26 +11,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct node;
+struct yaml_node;
 struct scope;
 
-bool scalar_number(struct scope *scope, const struct node *node, double *ret_number);
-bool scalar_whole(struct scope *scope, const struct node *node, int64_t min, int64_t max,
+bool scalar_number(struct scope *scope, const struct yaml_node *node, double *ret_number);
+bool scalar_whole(struct scope *scope, const struct yaml_node *node, int64_t min, int64_t max,
                   int64_t *ret_number);
-bool scalar_boolean(struct scope *scope, const struct node *node, bool *ret_boolean);
-bool scalar_duration(struct scope *scope, const struct node *node, uint32_t *ret_seconds);
+bool scalar_boolean(struct scope *scope, const struct yaml_node *node, bool *ret_boolean);
+bool scalar_duration(struct scope *scope, const struct yaml_node *node, uint32_t *ret_seconds);
 
-/* A text that is not empty, the caller's to free(). */
-char *scalar_string(struct scope *scope, const struct node *node);
+/* A text that is not empty. The caller frees it. */
+char *scalar_string(struct scope *scope, const struct yaml_node *node);
 
 /* Returns the word of `words`, which ends with NULL, that the scalar is. NULL after a problem. */
-const char *scalar_choice(struct scope *scope, const struct node *node, const char *const *words);
+const char *scalar_choice(struct scope *scope, const struct yaml_node *node,
+                          const char *const *words);
 
 /* Reads the value of the key `name` of `map`, with the bounds or words of the table of keys. If
  * `map` is NULL or lacks the key, returns false (or NULL) without a problem. */
-bool scalar_key_whole(struct scope *scope, const struct node *map, enum keys_map keys,
+bool scalar_key_whole(struct scope *scope, const struct yaml_node *map, enum keys_map keys,
                       const char *name, int64_t *ret_number);
-const char *scalar_key_choice(struct scope *scope, const struct node *map, enum keys_map keys,
+const char *scalar_key_choice(struct scope *scope, const struct yaml_node *map, enum keys_map keys,
                               const char *name);
 
 #endif

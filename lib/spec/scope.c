@@ -11,7 +11,6 @@
 #include "lib/text.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +24,7 @@ enum {
 enum scope_state { SCOPE_NEW, SCOPE_COMPUTING, SCOPE_DONE, SCOPE_FAILED };
 
 struct scope_param {
-    struct node *node;
+    struct yaml_node *node;
     enum scope_state state;
     struct scope_param *asked_by; /* the param that needs this one */
     json_t *value;
@@ -47,18 +46,14 @@ bool scope_is_name(const char *name)
     if (size == 0 || size > SCOPE_NAME_MAX || isdigit((unsigned char)name[0]) ||
         text_starts(name, "__"))
         return false;
-    for (size_t i = 0; i < size; i++) {
-        if (!isalnum((unsigned char)name[i]) && name[i] != '_')
-            return false;
-    }
-    return true;
+    return text_name_size(name, "_") == size;
 }
 
-bool scope_check_name(struct spec_problems *problems, const struct node *node)
+bool scope_check_name(struct spec_problems *problems, const struct yaml_node *node)
 {
     bool is_name = scope_is_name(node->key);
     if (!is_name)
-        node_key_problem(problems, node, "must be a name of letters, digits and _");
+        yaml_key_problem(problems, node, "must be a name of letters (a-z, A-Z), digits and _");
     return is_name;
 }
 
@@ -69,7 +64,7 @@ static bool scope_is_taken(const char *name)
 }
 
 void scope_init(struct scope *scope, struct spec_problems *problems, size_t *expanded,
-                const struct node *params_node, const struct scope_before *before,
+                const struct yaml_node *params_node, const struct scope_before *before,
                 size_t before_count)
 {
     *scope = (struct scope){
@@ -84,11 +79,12 @@ void scope_init(struct scope *scope, struct spec_problems *problems, size_t *exp
         scope->expr_before[i] =
             (struct expr_names){.phase = before[i].phase, .params = before[i].params};
     for (size_t i = 0; i < count; i++) {
-        struct node *node = params_node->items[i];
-        if (node->kind == NODE_NULL)
+        struct yaml_node *node = params_node->items[i];
+        if (node->kind == YAML_NULL)
             continue;
         if (scope_check_name(problems, node) && scope_is_taken(node->key))
-            node_key_problem(problems, node, "phased or Slurm sets this variable for every run");
+            yaml_key_problem(problems, node, "phased or Slurm sets this variable for every run");
+        yaml_warn_of_zeros(problems, node);
         scope->params[scope->param_count++].node = node;
     }
 }
@@ -127,7 +123,7 @@ bool scope_has_before(const struct scope *scope, const char *phase, const char *
     return before && json_object_get(before->params, name);
 }
 
-/* The names of the params, for suggestions. The array is the caller's to free(). */
+/* The names of the params, for suggestions. The caller frees the array. */
 static const char **scope_names(const struct scope *scope)
 {
     const char **names = xcalloc(scope->param_count + 1, sizeof *names);
@@ -136,29 +132,29 @@ static const char **scope_names(const struct scope *scope)
     return names;
 }
 
-static void scope_unknown(struct scope *scope, const struct node *node, const char *sign,
+static void scope_unknown(struct scope *scope, const struct yaml_node *node, const char *sign,
                           const char *name)
 {
     const char **names = scope_names(scope);
     const char *nearest = spec_problems_nearest(scope->problems, name, names, scope->param_count);
     if (nearest)
-        node_problem(scope->problems, node, "nothing defines %s%s (did you mean %s%s?)", sign, name,
+        yaml_problem(scope->problems, node, "nothing defines %s%s (did you mean %s%s?)", sign, name,
                      sign, nearest);
     else
-        node_problem(scope->problems, node, "nothing defines %s%s", sign, name);
+        yaml_problem(scope->problems, node, "nothing defines %s%s", sign, name);
     free(names);
 }
 
 /* Returns the phase before this one to which `node` refers; NULL after a problem. */
-static const struct scope_before *scope_ask_before(struct scope *scope, const struct node *node,
-                                                   const char *phase)
+static const struct scope_before *scope_ask_before(struct scope *scope,
+                                                   const struct yaml_node *node, const char *phase)
 {
     const struct scope_before *before = scope_find_before(scope, phase);
     if (!before && !scope->lacks_before)
-        node_problem(scope->problems, node, "no phase before this one is called %s", phase);
+        yaml_problem(scope->problems, node, "no phase before this one is called %s", phase);
     if (!before || !before->lacks_best)
         return before;
-    node_problem(scope->problems, node,
+    yaml_problem(scope->problems, node,
                  "%s is a matrix without `best`, so there is no best member to use", phase);
     return NULL;
 }
@@ -166,7 +162,8 @@ static const struct scope_before *scope_ask_before(struct scope *scope, const st
 /* --- References in strings -------------------------------------------------------------------- */
 
 /* Whether the worker will set the variable PHASED_...; if not, reports it. */
-static bool scope_check_variable(struct scope *scope, const struct node *node, const char *name)
+static bool scope_check_variable(struct scope *scope, const struct yaml_node *node,
+                                 const char *name)
 {
     const char *phase = variables_phase(name);
     if (variables_has(VARIABLES_OF_TEXTS, name))
@@ -176,16 +173,16 @@ static bool scope_check_variable(struct scope *scope, const struct node *node, c
     if (phase && scope->lacks_before)
         return true;
     if (phase) {
-        node_problem(scope->problems, node, "nothing defines $%s: no phase before this one is %s",
+        yaml_problem(scope->problems, node, "nothing defines $%s: no phase before this one is %s",
                      name, phase);
         return false;
     }
     const char *nearest = variables_nearest(name, scope->problems);
     if (nearest)
-        node_problem(scope->problems, node, "nothing defines $%s (did you mean $%s?)", name,
+        yaml_problem(scope->problems, node, "nothing defines $%s (did you mean $%s?)", name,
                      nearest);
     else
-        node_problem(scope->problems, node, "nothing defines $%s", name);
+        yaml_problem(scope->problems, node, "nothing defines $%s", name);
     return false;
 }
 
@@ -193,11 +190,10 @@ static bool scope_check_variable(struct scope *scope, const struct node *node, c
 static size_t scope_reference_size(const char *text, char ret_name[SCOPE_NAME_MAX + 1])
 {
     bool has_brace = text[0] == '$' && text[1] == '{';
-    size_t begin = has_brace ? 2 : 1, size = 0;
+    size_t begin = has_brace ? 2 : 1;
     if (text[0] != '$' || isdigit((unsigned char)text[begin]))
         return 0;
-    while (isalnum((unsigned char)text[begin + size]) || text[begin + size] == '_')
-        size++;
+    size_t size = text_name_size(text + begin, "_");
     if (size == 0 || size > SCOPE_NAME_MAX || (has_brace && text[begin + size] != '}'))
         return 0;
     memcpy(ret_name, text + begin, size);
@@ -209,8 +205,8 @@ static bool scope_compute(struct scope *scope, struct scope_param *param,
                           struct scope_param *asked_by);
 
 /* Returns the value of the param `name`, borrowed; NULL after a problem. */
-static const json_t *scope_refer(struct scope *scope, const struct node *node, const char *sign,
-                                 const char *name, struct scope_param *asked_by)
+static const json_t *scope_refer(struct scope *scope, const struct yaml_node *node,
+                                 const char *sign, const char *name, struct scope_param *asked_by)
 {
     struct scope_param *param = scope_find(scope, name);
     if (!param) {
@@ -223,20 +219,21 @@ static const json_t *scope_refer(struct scope *scope, const struct node *node, c
 
 /* Counts the bytes that a reference has added. Texts that refer to each other twice would double at
  * each step. */
-static bool scope_count(struct scope *scope, const struct node *node, size_t size, size_t added)
+static bool scope_count(struct scope *scope, const struct yaml_node *node, size_t size,
+                        size_t added)
 {
     *scope->expanded += added;
     if (size <= SCOPE_TEXT_MAX && *scope->expanded <= SPEC_RESOLVED_SIZE_MAX)
         return true;
-    node_problem(scope->problems, node,
+    yaml_problem(scope->problems, node,
                  "too long after its references are replaced: more than %d KiB, or %d "
                  "MiB in the whole file",
                  SCOPE_TEXT_MAX >> 10, SPEC_RESOLVED_SIZE_MAX >> 20);
     return false;
 }
 
-static bool scope_expand(struct scope *scope, const struct node *node, struct scope_param *asked_by,
-                         struct text *ret_text)
+static bool scope_expand(struct scope *scope, const struct yaml_node *node,
+                         struct scope_param *asked_by, struct text *ret_text)
 {
     char name[SCOPE_NAME_MAX + 1];
     bool is_good = true;
@@ -251,7 +248,7 @@ static bool scope_expand(struct scope *scope, const struct node *node, struct sc
             text_add(ret_text, "$");
             at += 2;
         } else if (size == 0 && at[1] == '{') {
-            node_problem(scope->problems, node, "a reference is $name or ${name}, and $$ is a $");
+            yaml_problem(scope->problems, node, "a reference is $name or ${name}, and $$ is a $");
             return false;
         } else if (size == 0) {
             text_add(ret_text, "$");
@@ -275,12 +272,12 @@ static bool scope_expand(struct scope *scope, const struct node *node, struct sc
 }
 
 /* Returns the value of a scalar that is not a derived param. */
-static json_t *scope_scalar(struct scope *scope, const struct node *node,
+static json_t *scope_scalar(struct scope *scope, const struct yaml_node *node,
                             struct scope_param *asked_by)
 {
     char name[SCOPE_NAME_MAX + 1];
     if (!strchr(node->text, '$'))
-        return node_value(node);
+        return yaml_value(node);
     size_t size = scope_reference_size(node->text, name);
     if (size && !node->text[size] && !text_starts(name, "PHASED_")) {
         const json_t *value = scope_refer(scope, node, "$", name, asked_by);
@@ -314,12 +311,12 @@ void scope_add_plain(struct text *text, const char *value)
         text_add_bytes(text, *at == '$' ? "$$" : at, *at == '$' ? 2 : 1);
 }
 
-bool scope_text(struct scope *scope, const struct node *node, struct text *ret_text)
+bool scope_text(struct scope *scope, const struct yaml_node *node, struct text *ret_text)
 {
     return scope_expand(scope, node, NULL, ret_text);
 }
 
-json_t *scope_value(struct scope *scope, const struct node *node)
+json_t *scope_value(struct scope *scope, const struct yaml_node *node)
 {
     return scope_scalar(scope, node, NULL);
 }
@@ -337,7 +334,7 @@ static void scope_report_cycle(struct scope *scope, const struct scope_param *pa
         text_addf(&chain, "%s -> %s", at->node->key, rest);
         free(rest);
     }
-    node_problem(scope->problems, param->node, "needs itself: %.400s", text_string(&chain));
+    yaml_problem(scope->problems, param->node, "needs itself: %.400s", text_string(&chain));
     text_fini(&chain);
 }
 
@@ -351,9 +348,9 @@ static const json_t *scope_name_value(struct scope *scope, struct scope_param *p
     if (!before)
         return NULL;
     const json_t *value = json_object_get(before->params, name->name);
-    struct node *node = node_get(before->params_node, name->name);
+    struct yaml_node *node = yaml_get(before->params_node, name->name);
     if (json_object_get(before->varying, name->name)) {
-        node_problem(scope->problems, param->node,
+        yaml_problem(scope->problems, param->node,
                      "%s.%s depends on the GPU that %s gets (by_gpu), which is not known yet",
                      name->phase, name->name, name->phase);
         value = NULL;
@@ -361,7 +358,7 @@ static const json_t *scope_name_value(struct scope *scope, struct scope_param *p
     if (node)
         node->is_used = true;
     else
-        node_problem(scope->problems, param->node, "phase %s has no param %s", name->phase,
+        yaml_problem(scope->problems, param->node, "phase %s has no param %s", name->phase,
                      name->name);
     return value;
 }
@@ -376,14 +373,14 @@ struct expr_scope scope_expr(const struct scope *scope)
 /* Evaluates the expression with the params that are computed by now. A whole result of whole params
  * is whole. If a real param takes part, the result is real: a learning rate of 1.0 must not become
  * the integer 1. */
-static json_t *scope_evaluate(struct scope *scope, const struct node *node, const char *expression,
-                              bool has_real)
+static json_t *scope_evaluate(struct scope *scope, const struct yaml_node *node,
+                              const char *expression, bool has_real)
 {
     struct error err;
     json_t *value = NULL;
     const struct expr_scope names = scope_expr(scope);
     if (expr_compute(expression, &names, &value, &err) < 0) {
-        node_problem(scope->problems, node, "%s", err.message);
+        yaml_problem(scope->problems, node, "%s", err.message);
         value = NULL;
     } else if (has_real && json_is_integer(value)) {
         json_t *real = json_real((double)json_integer_value(value));
@@ -401,7 +398,7 @@ static json_t *scope_derive(struct scope *scope, struct scope_param *param)
     bool is_good = true, has_real = false;
     int count = expr_list_names(expression, &names, &err);
     if (count < 0) {
-        node_problem_at(scope->problems, param->node, err.column, "%s", err.message);
+        yaml_problem_at(scope->problems, param->node, err.column, "%s", err.message);
         return NULL;
     }
     for (int i = 0; i < count; i++) {
@@ -423,8 +420,8 @@ static bool scope_compute(struct scope *scope, struct scope_param *param,
         return param->state == SCOPE_DONE;
     param->state = SCOPE_COMPUTING;
     param->asked_by = asked_by;
-    if (param->node->kind != NODE_SCALAR)
-        node_problem(scope->problems, param->node, "a param is a number, a text, true or false");
+    if (param->node->kind != YAML_SCALAR)
+        yaml_problem(scope->problems, param->node, "must be a number, a text, true or false");
     else if (param->node->is_cut)
         param->value = NULL; /* lib/spec/yaml.c has reported it */
     else if (param->node->text[0] == '=')
@@ -451,17 +448,17 @@ json_t *scope_params(struct scope *scope)
 /* --- Expressions and scripts ------------------------------------------------------------------ */
 
 /* Lists the names in an expression. Returns their number; -1 after a problem. */
-static int scope_list_names(struct scope *scope, const struct node *node,
+static int scope_list_names(struct scope *scope, const struct yaml_node *node,
                             struct expr_name **ret_names)
 {
     struct error err;
     int count = expr_list_names(node->text, ret_names, &err);
     if (count < 0)
-        node_problem_at(scope->problems, node, err.column ? err.column - 1 : 0, "%s", err.message);
+        yaml_problem_at(scope->problems, node, err.column ? err.column - 1 : 0, "%s", err.message);
     return count;
 }
 
-bool scope_check_expression(struct scope *scope, const struct node *node)
+bool scope_check_expression(struct scope *scope, const struct yaml_node *node)
 {
     struct expr_name *names = NULL;
     if (node->is_cut)
@@ -477,7 +474,7 @@ bool scope_check_expression(struct scope *scope, const struct node *node)
         if (!names[i].phase[0])
             continue;
         const struct scope_before *before = scope_ask_before(scope, node, names[i].phase);
-        struct node *other = before ? node_get(before->params_node, names[i].name) : NULL;
+        struct yaml_node *other = before ? yaml_get(before->params_node, names[i].name) : NULL;
         if (other)
             other->is_used = true;
         is_good = is_good && before;
@@ -486,7 +483,7 @@ bool scope_check_expression(struct scope *scope, const struct node *node)
     return is_good;
 }
 
-bool scope_check_params(struct scope *scope, const struct node *node)
+bool scope_check_params(struct scope *scope, const struct yaml_node *node)
 {
     struct expr_name *names = NULL;
     int count = scope_list_names(scope, node, &names);
@@ -497,7 +494,7 @@ bool scope_check_params(struct scope *scope, const struct node *node)
         const char *name = names[i].name;
         struct scope_param *param = names[i].phase[0] ? NULL : scope_find(scope, name);
         if (names[i].phase[0])
-            node_problem(scope->problems, node, "%s.%s: only params of this phase can stand here",
+            yaml_problem(scope->problems, node, "%s.%s: only params of this phase can stand here",
                          names[i].phase, name);
         else if (!param)
             scope_unknown(scope, node, "", name);
@@ -514,20 +511,20 @@ bool scope_has_param(const struct scope *scope, const char *name)
     return scope_find(scope, name) != NULL;
 }
 
-void scope_report_param(struct scope *scope, const struct node *node)
+void scope_report_param(struct scope *scope, const struct yaml_node *node)
 {
     const char **names = scope_names(scope);
     const char *nearest =
         spec_problems_nearest(scope->problems, node->key, names, scope->param_count);
-    node_key_problem(scope->problems, node, "no such param%s%s%s", nearest ? " (did you mean " : "",
+    yaml_key_problem(scope->problems, node, "no such param%s%s%s", nearest ? " (did you mean " : "",
                      nearest ? nearest : "", nearest ? "?)" : "");
     free(names);
 }
 
 /* Only the worker, or the script itself, sets variables whose names begin with PHASED_. A variable
  * with a default (`${NAME:-...}`) may be missing, because several phases may share a script. */
-static void scope_check_run_variable(struct scope *scope, const struct node *run, const char *name,
-                                     const char *rest)
+static void scope_check_run_variable(struct scope *scope, const struct yaml_node *run,
+                                     const char *name, const char *rest)
 {
     const char *phase = variables_phase(name), *nearest;
     bool has_other = rest[0] && (strchr("-+", rest[0]) || text_starts(rest, ":-") ||
@@ -538,49 +535,52 @@ static void scope_check_run_variable(struct scope *scope, const struct node *run
         return;
     const struct scope_before *before = phase ? scope_find_before(scope, phase) : NULL;
     if (before && before->lacks_checkpoint && variables_is_checkpoint(name))
-        node_warning_at(scope->problems, run, offset, "nothing defines $%s: %s has no checkpoint",
+        yaml_warning_at(scope->problems, run, offset, "nothing defines $%s: %s has no checkpoint",
                         name, phase);
     else if (phase && !before && !scope->lacks_before)
-        node_warning_at(scope->problems, run, offset,
+        yaml_warning_at(scope->problems, run, offset,
                         "nothing defines $%s: no phase before this one is %s", name, phase);
     if (phase)
         return;
     nearest = variables_next_to(name);
     if (nearest)
-        node_problem_at(scope->problems, run, offset, "nothing defines $%s (did you mean $%s?)",
+        yaml_problem_at(scope->problems, run, offset, "nothing defines $%s (did you mean $%s?)",
                         name, nearest);
     else
-        node_warning_at(scope->problems, run, offset, "phased sets no variable $%s", name);
+        yaml_warning_at(scope->problems, run, offset, "phased sets no variable $%s", name);
 }
 
 /* Warns of `$names` that are nearly the name of a param. Names of one or two letters are near to
  * everything. */
-static void scope_check_references(struct scope *scope, const struct node *run)
+static void scope_check_references(struct scope *scope, const struct yaml_node *run)
 {
     char name[SCRIPT_NAME_MAX + 1];
     const char **names = scope_names(scope), *at = run->text;
     for (int i = 0; i < SCOPE_REFERENCES_MAX && script_next_reference(&at, name); i++) {
         scope_check_run_variable(scope, run, name, at);
-        if (strlen(name) <= 2 || scope_find(scope, name) || scope_is_taken(name))
+        if (strlen(name) <= 2 || scope_find(scope, name) || scope_is_taken(name) ||
+            yaml_get(scope->env, name))
             continue;
         const char *nearest =
             spec_problems_nearest(scope->problems, name, names, scope->param_count);
         if (nearest && !script_assigns(run->text, name))
-            node_key_warning(scope->problems, run, "nothing here defines $%s (did you mean $%s?)",
+            yaml_key_warning(scope->problems, run, "nothing here defines $%s (did you mean $%s?)",
                              name, nearest);
+        else if (!nearest && script_needs(run->text, name, at))
+            yaml_key_warning(scope->problems, run, "nothing here defines $%s", name);
     }
     free(names);
 }
 
-void scope_check_script(struct scope *scope, const struct node *script)
+void scope_check_script(struct scope *scope, const struct yaml_node *script)
 {
-    if (script->kind != NODE_SCALAR)
-        node_problem(scope->problems, script, "must be a text: a bash script (%s: |)", script->key);
+    if (script->kind != YAML_SCALAR)
+        yaml_problem(scope->problems, script, "must be a text: a bash script (%s: |)", script->key);
     else if (!script->text[strspn(script->text, " \t\r\n")])
-        node_problem(scope->problems, script, "empty");
+        yaml_problem(scope->problems, script, "empty");
     bool is_short = strlen(script->text) <= SCOPE_SCRIPT_MAX;
     for (size_t i = 0; i < scope->param_count; i++) {
-        struct node *node = scope->params[i].node;
+        struct yaml_node *node = scope->params[i].node;
         node->is_used = node->is_used || !is_short || script_uses(script->text, node->key);
     }
     if (is_short)

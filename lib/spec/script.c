@@ -120,3 +120,48 @@ bool script_assigns(const char *script, const char *name)
     }
     return false;
 }
+
+/* Whether a part of the script may set variables whose names the script does not show, may let
+ * unset variables pass, or may be in another language. */
+static bool script_is_open(const char *script)
+{
+    static const char *const parts[] = {"<<", "set +", ". ", "PHASED_PARAMS"};
+    static const char *const words[] = {"eval", "source", "module", "conda", "ml", "printf"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (strstr(script, parts[i]))
+            return true;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (script_find_word(script, script, words[i]))
+            return true;
+    return false;
+}
+
+/* Whether `at` may lie in single quotes, in a comment or behind a backslash. */
+static bool script_is_quoted(const char *script, const char *at)
+{
+    bool is_quoted = at > script && at[-1] == '\\', is_comment = false;
+    for (const char *before = script; before < at; before++) {
+        is_quoted ^= *before == '\'';
+        is_comment = *before == '#' || (is_comment && *before != '\n');
+    }
+    return is_quoted || is_comment;
+}
+
+bool script_needs(const char *script, const char *name, const char *end)
+{
+    size_t size = strlen(name);
+    const char *begin = end - size;
+    bool has_brace = begin > script && begin[-1] == '{';
+    if (strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") < size || text_ends(name, "_proxy") ||
+        (has_brace && *end != '}') || script_is_quoted(script, begin - 1 - has_brace) ||
+        script_is_open(script))
+        return false;
+    /* Any other place of the name may set the variable, but `--name` does not. */
+    for (const char *at = script; (at = script_find_word(script, at, name)); at += size) {
+        char before = at > script ? at[-1] : '\0';
+        bool is_read = before == '$' || (before == '{' && at > script + 1 && at[-2] == '$');
+        if (!is_read && before != '-')
+            return false;
+    }
+    return true;
+}

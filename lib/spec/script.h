@@ -20,4 +20,9 @@ bool script_next_reference(const char **at, char ret_name[SCRIPT_NAME_MAX + 1]);
 /* Whether `script` sets the variable itself: `name=`, `for name`, `read name`, `local name` ... */
 bool script_assigns(const char *script, const char *name);
 
+/* Whether the reference to `name` that ends at `end` fails unless something outside the script sets
+ * the variable. True only if the script shows nothing else: names in capitals may come from the
+ * environment, and commands such as `source` may set anything. */
+bool script_needs(const char *script, const char *name, const char *end);
+
 #endif

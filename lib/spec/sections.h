@@ -6,15 +6,15 @@
 
 #include <jansson.h>
 
-struct node;
+struct yaml_node;
 struct scope;
 
 /* What the readers of a phase need. */
 struct sections {
     struct scope *scope;
-    struct scope *written;    /* without --set; NULL if --set changes no param of the phase */
-    const struct node *phase; /* the phase, merged */
-    bool lacks_base;          /* do not report keys that are missing */
+    struct scope *written;         /* without --set; NULL if --set changes no param of the phase */
+    const struct yaml_node *phase; /* the phase, merged */
+    bool lacks_base;               /* do not report keys that are missing */
     /* Resolved members of the phase beside this one; NULL: this phase has its own. */
     const json_t *resources, *slurm;
 };

@@ -183,7 +183,7 @@ int slurm_option_find(const char *name, struct error *err)
         if (text_equal(spelled, names[i]))
             option = i;
     }
-    if (option < 0) {
+    if (option < 0 && err) {
         const char *nearest = text_nearest(spelled, names, SLURM_OPTION_COUNT);
         (void)error_set(err, -ENOENT, "unknown Slurm option '%s'%s%s%s", name,
                         nearest ? " (did you mean " : "", nearest ? nearest : "",

@@ -1,7 +1,6 @@
 /* From the text of a workflow to its resolved document: calls the readers in their order. */
 #include "lib/spec/spec.h"
 
-#include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/spec/by_gpu.h"
 #include "lib/spec/colocate.h"
@@ -9,7 +8,6 @@
 #include "lib/spec/keys.h"
 #include "lib/spec/matrix.h"
 #include "lib/spec/names.h"
-#include "lib/spec/node.h"
 #include "lib/spec/notify.h"
 #include "lib/spec/options.h"
 #include "lib/spec/overrides.h"
@@ -21,6 +19,7 @@
 #include "lib/spec/trial.h"
 #include "lib/spec/variants.h"
 #include "lib/spec/yaml.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 
 #include <ctype.h>
@@ -30,16 +29,16 @@
 
 enum {
     SPEC_NAME_MAX = 64,
-    SPEC_MEMBERS_TRIED_MAX = 8, /* remedies of so many members of a matrix are tried */
+    SPEC_MEMBERS_TRIED_MAX = 8, /* remedies of this many members of a matrix are tried */
 };
 
 /* The state of one parse. */
 struct spec_reader {
     struct spec_problems *problems;
-    struct node_arena arena;
-    size_t expanded;             /* see scope_init() */
-    struct node *root;           /* the root, with the variants that are wanted */
-    const struct node *variants; /* or NULL */
+    struct yaml_arena arena;
+    size_t expanded;                  /* see scope_init() */
+    struct yaml_node *root;           /* the root, with the variants that are wanted */
+    const struct yaml_node *variants; /* or NULL */
     size_t variants_errors; /* errors in the variants themselves, which do not hide other errors */
     struct phases phases;
     struct scope outside; /* the scope of the file as a whole, where there are no params */
@@ -48,22 +47,17 @@ struct spec_reader {
     bool counts_dollars;                /* there is a budget in dollars */
     const struct spec_probe *probe;     /* or NULL */
     struct overrides overrides;
-    const struct node **params; /* the params of each phase, with --set */
-    json_t **resolved;          /* each phase, or NULL */
-    json_t **varying;           /* for each phase, the names of its params that depend on the GPU */
-    size_t tried;               /* see struct trial */
+    const struct yaml_node **params; /* the params of each phase, with --set */
+    json_t **resolved;               /* each phase, or NULL */
+    json_t **varying; /* for each phase, the names of its params that depend on the GPU */
+    size_t tried;     /* see struct trial */
 };
 
 static bool spec_is_workflow_name(const char *name)
 {
     size_t size = strlen(name);
-    if (size > SPEC_NAME_MAX || !isalnum((unsigned char)name[0]))
-        return false;
-    for (size_t i = 0; i < size; i++) {
-        if (!isalnum((unsigned char)name[i]) && !strchr("_-.", name[i]))
-            return false;
-    }
-    return true;
+    return size <= SPEC_NAME_MAX && isalnum((unsigned char)name[0]) &&
+           text_name_size(name, "_-.") == size;
 }
 
 /* --- Keys of the workflow --------------------------------------------------------------------- */
@@ -74,34 +68,40 @@ static void spec_set(json_t *workflow, const char *key, json_t *value)
         (void)json_object_set_new(workflow, key, value);
 }
 
-static void spec_read_name(struct spec_reader *reader, const struct node *node, json_t *workflow)
+static void spec_read_name(struct spec_reader *reader, const struct yaml_node *node,
+                           json_t *workflow)
 {
     if (!node && !keys_is_misspelt(reader->root, KEYS_WORKFLOW, "name"))
-        node_missing(reader->problems, reader->root, "name", "missing: the name of the workflow");
-    else if (node && (node->kind != NODE_SCALAR || !spec_is_workflow_name(node->text)))
-        node_problem(reader->problems, node,
-                     "must be a name of at most %d letters, digits, _, - and .", SPEC_NAME_MAX);
+        yaml_missing(reader->problems, reader->root, "name", "missing: the name of the workflow");
+    else if (node && (node->kind != YAML_SCALAR || !spec_is_workflow_name(node->text)))
+        yaml_problem(reader->problems, node,
+                     "must be a name of at most %d letters (a-z, A-Z), digits, _, - and .",
+                     SPEC_NAME_MAX);
     else if (node)
         spec_set(workflow, "name", json_string(node->text));
 }
 
-static void spec_read_price(struct spec_reader *reader, const struct node *node, json_t *workflow)
+static void spec_read_price(struct spec_reader *reader, const struct yaml_node *node,
+                            json_t *workflow)
 {
     spec_set(workflow, "price", options_read_price(&reader->outside, node));
 }
 
-static void spec_read_notify(struct spec_reader *reader, const struct node *node, json_t *workflow)
+static void spec_read_notify(struct spec_reader *reader, const struct yaml_node *node,
+                             json_t *workflow)
 {
     spec_set(workflow, "notify", notify_read(&reader->outside, node, false));
 }
 
-static void spec_read_expect(struct spec_reader *reader, const struct node *node, json_t *workflow)
+static void spec_read_expect(struct spec_reader *reader, const struct yaml_node *node,
+                             json_t *workflow)
 {
     const json_t *price = json_object_get(workflow, "price");
     spec_set(workflow, "expect", options_read_expect(&reader->outside, node, price));
 }
 
-static void spec_read_budget(struct spec_reader *reader, const struct node *node, json_t *workflow)
+static void spec_read_budget(struct spec_reader *reader, const struct yaml_node *node,
+                             json_t *workflow)
 {
     const json_t *price = json_object_get(workflow, "price");
     json_t *budget = options_read_budget(&reader->outside, node, price);
@@ -111,7 +111,7 @@ static void spec_read_budget(struct spec_reader *reader, const struct node *node
 }
 
 /* The variants have been put over the file; the document keeps their names. */
-static void spec_read_variants(struct spec_reader *reader, const struct node *node,
+static void spec_read_variants(struct spec_reader *reader, const struct yaml_node *node,
                                json_t *workflow)
 {
     json_t *variants = reader->given ? reader->given->variants : NULL;
@@ -120,7 +120,8 @@ static void spec_read_variants(struct spec_reader *reader, const struct node *no
         spec_set(workflow, "variants", json_incref(variants));
 }
 
-static void spec_read_code(struct spec_reader *reader, const struct node *node, json_t *workflow)
+static void spec_read_code(struct spec_reader *reader, const struct yaml_node *node,
+                           json_t *workflow)
 {
     const struct key *key = keys_find(KEYS_WORKFLOW, "code");
     const char *word = node ? scalar_choice(&reader->outside, node, key->type.words) : NULL;
@@ -128,16 +129,17 @@ static void spec_read_code(struct spec_reader *reader, const struct node *node, 
         spec_set(workflow, "code", json_string(word));
 }
 
-static void spec_read_secrets(struct spec_reader *reader, const struct node *node, json_t *workflow)
+static void spec_read_secrets(struct spec_reader *reader, const struct yaml_node *node,
+                              json_t *workflow)
 {
     json_t *names = json_array();
-    if (node && node->kind != NODE_LIST)
-        node_problem(reader->problems, node, "must be a list of variables");
-    for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++) {
-        const struct node *item = node->items[i];
-        if (item->kind != NODE_SCALAR || !scope_is_name(item->text) ||
+    if (node && node->kind != YAML_LIST)
+        yaml_problem(reader->problems, node, "must be a list of variables");
+    for (size_t i = 0; node && node->kind == YAML_LIST && i < node->count; i++) {
+        const struct yaml_node *item = node->items[i];
+        if (item->kind != YAML_SCALAR || !scope_is_name(item->text) ||
             text_equal(item->text, "PATH") || text_equal(item->text, "HOME"))
-            node_problem(reader->problems, item,
+            yaml_problem(reader->problems, item,
                          "must be the name of a variable that can be secret");
         else
             (void)json_array_append_new(names, json_string(item->text));
@@ -149,7 +151,7 @@ static void spec_read_secrets(struct spec_reader *reader, const struct node *nod
 
 static const struct {
     const char *name;
-    void (*read)(struct spec_reader *reader, const struct node *node, json_t *workflow);
+    void (*read)(struct spec_reader *reader, const struct yaml_node *node, json_t *workflow);
 } spec_readers[] = {
 #define WORKFLOW_KEY(name, type, merge, reader, help) {name, reader},
 #include "lib/spec/keys.def"
@@ -171,41 +173,41 @@ static size_t spec_line_offset(const char *text, unsigned number)
 }
 
 static void spec_probe_script(const struct spec_probe *probe, struct spec_problems *problems,
-                              const struct node *node)
+                              const struct yaml_node *node)
 {
     unsigned line = 1;
-    if (!node || node->kind != NODE_SCALAR || node->is_cut)
+    if (!node || node->kind != YAML_SCALAR || node->is_cut)
         return;
     char *message = probe->script(probe->context, node->text, &line);
     if (message && (node->is_block || node->is_exact))
-        node_problem_at(problems, node, spec_line_offset(node->text, line), "bash: %.300s",
+        yaml_problem_at(problems, node, spec_line_offset(node->text, line), "bash: %.300s",
                         message);
     else if (message)
-        node_problem(problems, node, "bash, in line %u of the script: %.300s", line, message);
+        yaml_problem(problems, node, "bash, in line %u of the script: %.300s", line, message);
     free(message);
 }
 
 static void spec_probe_path(const struct spec_probe *probe, struct spec_problems *problems,
-                            const struct node *node, const json_t *json, bool is_folder)
+                            const struct yaml_node *node, const json_t *json, bool is_folder)
 {
     const char *path = json_string_value(json);
     const char *reason =
         node && path && path[0] == '/' ? probe->path(probe->context, path, is_folder) : NULL;
     if (reason && !strchr(path, '$'))
-        node_warning_at(problems, node, 0, "%s: %s on this machine", path, reason);
+        yaml_warning_at(problems, node, 0, "%s: %s on this machine", path, reason);
 }
 
 static void spec_probe_phase(const struct spec_probe *probe, struct spec_problems *problems,
-                             const struct node *phase, const json_t *json)
+                             const struct yaml_node *phase, const json_t *json)
 {
     size_t count = problems->count;
     if (!probe)
         return;
-    spec_probe_script(probe, problems, node_get(phase, "run"));
-    spec_probe_script(probe, problems, node_get(phase, "join"));
-    spec_probe_path(probe, problems, node_get(phase, "workdir"), json_object_get(json, "workdir"),
+    spec_probe_script(probe, problems, yaml_get(phase, "run"));
+    spec_probe_script(probe, problems, yaml_get(phase, "join"));
+    spec_probe_path(probe, problems, yaml_get(phase, "workdir"), json_object_get(json, "workdir"),
                     true);
-    spec_probe_path(probe, problems, node_get(node_get(phase, "shard"), "input"),
+    spec_probe_path(probe, problems, yaml_get(yaml_get(phase, "shard"), "input"),
                     json_object_get(json_object_get(json, "shard"), "input"), false);
     for (; count < problems->count; count++)
         problems->items[count].is_probed = true;
@@ -213,7 +215,7 @@ static void spec_probe_phase(const struct spec_probe *probe, struct spec_problem
 
 /* --- Phases ----------------------------------------------------------------------------------- */
 
-/* Lists the phases before the phase `index`; the array is the caller's to free(). */
+/* Lists the phases before the phase `index`. The caller frees the array. */
 static struct scope_before *spec_list_before(const struct spec_reader *reader, size_t index,
                                              size_t *ret_count)
 {
@@ -230,7 +232,7 @@ static struct scope_before *spec_list_before(const struct spec_reader *reader, s
             .varying = reader->varying[i],
             .lacks_checkpoint = json_is_null(json_object_get(reader->resolved[i], "checkpoint")),
             .lacks_best = reader->phases.entries[i].member_count > 0 &&
-                          !node_get(reader->phases.entries[i].node, "best"),
+                          !yaml_get(reader->phases.entries[i].node, "best"),
         };
     }
     *ret_count = count;
@@ -240,10 +242,10 @@ static struct scope_before *spec_list_before(const struct spec_reader *reader, s
 static void spec_read_phase(struct spec_reader *reader, size_t index)
 {
     const struct phases_entry *entry = &reader->phases.entries[index];
-    const struct node *params =
-        node_map(reader->problems, overrides_apply(&reader->overrides, &reader->arena, entry),
+    const struct yaml_node *params =
+        yaml_map(reader->problems, overrides_apply(&reader->overrides, &reader->arena, entry),
                  "a map of params");
-    const struct node *written_params = node_get(entry->node, "params");
+    const struct yaml_node *written_params = yaml_get(entry->node, "params");
     size_t before_count, error_count = reader->problems->error_count;
     struct scope_before *before = spec_list_before(reader, index, &before_count);
     struct scope scope, written;
@@ -252,6 +254,7 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     scope_init(&written, &ignored, &reader->expanded, params ? written_params : NULL, before,
                before_count);
     scope.lacks_before = entry->lacks_before;
+    scope.env = yaml_get(entry->node, "env");
     json_t *after = json_array(), *json = json_object();
     for (size_t i = 0; i < entry->after_count; i++)
         (void)json_array_append_new(after,
@@ -269,14 +272,14 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     };
     colocate_take_over(entry, beside, &sections);
     sections_read(&sections, json);
-    options_check_price(reader->problems, node_get(entry->node, "resources"),
+    options_check_price(reader->problems, yaml_get(entry->node, "resources"),
                         json_object_get(json, "resources"), reader->price, reader->counts_dollars);
-    json_t *expect = options_read_expect(&scope, node_get(entry->node, "expect"), reader->price);
+    json_t *expect = options_read_expect(&scope, yaml_get(entry->node, "expect"), reader->price);
     if (expect)
         (void)json_object_set_new(json, "expect", expect);
     colocate_settle(entry, json, beside, reader->problems);
     matrix_read(&scope, &reader->phases, entry, json);
-    if (!entry->matrix) { /* a member's checks are those of its matrix */
+    if (!entry->matrix) { /* a member has the checks of its matrix */
         names_check(reader->problems, entry->node, json);
         spec_probe_phase(reader->probe, reader->problems, entry->node, json);
     }
@@ -298,7 +301,7 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     bool is_tried = entry->member_count == 0 && entry->number <= SPEC_MEMBERS_TRIED_MAX;
     json_t *by_gpu = NULL;
     if (params && is_tried && reader->problems->error_count == error_count)
-        trial_remedies(&trial, node_get(entry->node, "remedies"), json);
+        trial_remedies(&trial, yaml_get(entry->node, "remedies"), json);
     if (reader->problems->error_count == error_count)
         by_gpu = by_gpu_read(&trial, &reader->overrides, json);
     (void)json_object_set_new(json, "by_gpu", by_gpu ? by_gpu : json_array());
@@ -308,9 +311,9 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
 
 /* Whether a variant replaces `run`, for example by a test program. Then the params of the file may
  * be unused. */
-static bool spec_is_replaced(const struct phases_entry *entry, const struct node *param)
+static bool spec_is_replaced(const struct phases_entry *entry, const struct yaml_node *param)
 {
-    const struct node *run = node_get(entry->node, "run");
+    const struct yaml_node *run = yaml_get(entry->node, "run");
     const char *variant = run ? variants_name(run) : NULL;
     const char *own = variants_name(param);
     return variant && !(own && text_equal(own, variant));
@@ -320,13 +323,13 @@ static bool spec_is_replaced(const struct phases_entry *entry, const struct node
 static void spec_warn_of_unused(struct spec_reader *reader)
 {
     for (size_t i = 0; i < reader->phases.written_count; i++) {
-        const struct node *params = reader->params[i];
+        const struct yaml_node *params = reader->params[i];
         for (size_t j = 0; params && j < params->count; j++) {
-            const struct node *node = params->items[j];
-            if (node->kind == NODE_SCALAR && !node->is_used && node->line &&
+            const struct yaml_node *node = params->items[j];
+            if (node->kind == YAML_SCALAR && !node->is_used && node->line &&
                 !reader->phases.entries[i].lacks_base &&
                 !spec_is_replaced(&reader->phases.entries[i], node))
-                node_key_warning(reader->problems, node, "nothing uses it: run has no $%s",
+                yaml_key_warning(reader->problems, node, "nothing uses it: run has no $%s",
                                  node->key);
         }
     }
@@ -356,21 +359,23 @@ static void spec_reader_fini(struct spec_reader *reader)
     free(reader->params);
     overrides_fini(&reader->overrides);
     phases_fini(&reader->phases);
-    node_arena_fini(&reader->arena);
+    yaml_arena_fini(&reader->arena);
 }
 
 /* Returns the document, which is complete only if there are no errors. */
 static json_t *spec_read(struct spec_reader *reader)
 {
     const struct spec_overrides *overrides = reader->given;
-    if (reader->root->kind != NODE_MAP) {
+    if (reader->root->kind != YAML_MAP) {
         spec_problems_add(reader->problems, SPEC_ERROR, reader->root->line, reader->root->column,
-                          "", "must be a map: a workflow has a name and phases");
+                          "",
+                          "must be a map: a workflow has a name and phases (a batch script begins "
+                          "with #!)");
         return NULL;
     }
     keys_check(reader->problems, reader->root, KEYS_WORKFLOW);
     hide_check(reader->root, reader->problems);
-    reader->variants = node_get(reader->root, "variants");
+    reader->variants = yaml_get(reader->root, "variants");
     size_t error_count = reader->problems->error_count;
     reader->root = variants_apply(&reader->arena, reader->root,
                                   overrides ? overrides->variants : NULL, reader->problems);
@@ -379,7 +384,7 @@ static json_t *spec_read(struct spec_reader *reader)
     scope_init(&reader->outside, reader->problems, &reader->expanded, NULL, NULL, 0);
     for (size_t i = 0; i < sizeof spec_readers / sizeof spec_readers[0]; i++) {
         if (spec_readers[i].read)
-            spec_readers[i].read(reader, node_get(reader->root, spec_readers[i].name), workflow);
+            spec_readers[i].read(reader, yaml_get(reader->root, spec_readers[i].name), workflow);
     }
     scope_fini(&reader->outside);
     (void)json_object_set_new(workflow, "phases", phases);
@@ -397,7 +402,7 @@ static json_t *spec_read(struct spec_reader *reader)
 /* Resolves the file with each variant; their errors are added to the problems. */
 static void spec_try_variants(const struct spec_reader *reader, const char *data, size_t size)
 {
-    const struct node *variants = reader->variants;
+    const struct yaml_node *variants = reader->variants;
     struct spec_problems *problems = reader->problems;
     for (size_t i = 0; variants && i < variants->count; i++) {
         const char *name = variants->items[i]->key;

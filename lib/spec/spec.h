@@ -25,8 +25,8 @@ enum {
  * whether the paths exist. The parser does not look at the machine itself. phasectl gives it a
  * probe, the daemon does not. */
 struct spec_probe {
-    /* Returns what bash says about the grammar of the script, the caller's, and the line, from 1.
-     * NULL: nothing is wrong, or there is no bash. */
+    /* Returns what bash says about the grammar of the script, and the line, from 1. The caller
+     * frees the text. NULL: nothing is wrong, or there is no bash. */
     char *(*script)(void *context, const char *script, unsigned *ret_line);
     /* Returns why the path cannot be used on this machine, borrowed; NULL: it can be used. */
     const char *(*path)(void *context, const char *path, bool is_folder);
@@ -49,7 +49,7 @@ struct spec_overrides {
     /* What remedies have changed; it lies above `texts` and `set`. A list of {"phase", "param",
      * "value"}, or NULL. */
     const json_t *changes;
-    /* Not 0: the result is a rehearsal with so many steps of each phase (lib/spec/rehearsal.h). A
+    /* Not 0: the result is a rehearsal with this many steps of each phase (lib/spec/rehearsal.h). A
      * rehearsal has no remedies and no matrices, so it is never resolved with `changes`. */
     unsigned rehearsal_steps;
     /* NULL: do not ask the machine. */
@@ -57,7 +57,7 @@ struct spec_overrides {
 };
 
 /* Checks and resolves the `size` bytes of `data`; `file` names them in messages. `overrides` may be
- * NULL. Without errors, returns 0 and a new document, the caller's to json_decref(). Otherwise
+ * NULL. Without errors, returns 0 and a new document; the caller calls json_decref(). Otherwise
  * returns -EINVAL. `problems` must be empty or zeroed. It gets warnings also on success, and is the
  * caller's to end. */
 int spec_parse(const char *file, const char *data, size_t size,

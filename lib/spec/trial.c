@@ -3,28 +3,28 @@
 
 #include "lib/error.h"
 #include "lib/spec/colocate.h"
-#include "lib/spec/node.h"
 #include "lib/spec/overrides.h"
 #include "lib/spec/phases.h"
 #include "lib/spec/remedies.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/sections.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-static const struct node *trial_params(const struct trial *trial, const json_t *changes)
+static const struct yaml_node *trial_params(const struct trial *trial, const json_t *changes)
 {
-    struct node *params = node_copy_map(trial->arena, trial->params);
+    struct yaml_node *params = yaml_copy_map(trial->arena, trial->params);
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)changes, name, value)
     {
-        struct node *param = overrides_param(trial->arena, name, value);
+        struct yaml_node *param = overrides_param(trial->arena, name, value);
         param->parent = trial->params;
-        node_replace(trial->arena, params, param);
+        yaml_replace(trial->arena, params, param);
     }
     return params;
 }
@@ -44,7 +44,7 @@ bool trial_run(const struct trial *trial, const json_t *changes, json_t **ret_ph
 {
     size_t nodes = 0, bytes = 0;
     *ret_problem = NULL;
-    node_measure(trial->entry->node, &nodes, &bytes);
+    yaml_measure(trial->entry->node, &nodes, &bytes);
     *trial->nodes += nodes;
     if (*trial->nodes > TRIAL_NODES_MAX) {
         *ret_problem =
@@ -81,10 +81,10 @@ bool trial_run(const struct trial *trial, const json_t *changes, json_t **ret_ph
 /* One remedy, and the params as the remedies before it have left them. */
 struct trial_step {
     const struct trial *trial;
-    const struct node *node; /* the node of the remedy */
-    json_t *changes;         /* the changes of all remedies so far */
-    json_t *params;          /* the params with these changes */
-    int64_t time, times;     /* the first of two times */
+    const struct yaml_node *node; /* the node of the remedy */
+    json_t *changes;              /* the changes of all remedies so far */
+    json_t *params;               /* the params with these changes */
+    int64_t time, times;          /* the first of two times */
 };
 
 /* A batch of 12 that is halved three times is 1.5, which no program accepts. */
@@ -95,10 +95,10 @@ static void trial_warn_of_fractions(const struct trial_step *step, const json_t 
     json_object_foreach(step->params, name, before)
     {
         const json_t *after = json_object_get(params, name);
-        const struct node *set = node_get(node_get(step->node, "set"), name);
+        const struct yaml_node *set = yaml_get(yaml_get(step->node, "set"), name);
         if (set && json_is_integer(before) && json_is_real(after) &&
             json_real_value(after) != floor(json_real_value(after)))
-            node_key_warning(step->trial->problems, set,
+            yaml_key_warning(step->trial->problems, set,
                              "%" JSON_INTEGER_FORMAT " becomes %.6g, which is not whole",
                              json_integer_value(before), json_real_value(after));
     }
@@ -112,14 +112,14 @@ static bool trial_take_once(struct trial_step *step, const json_t *set)
     char *problem = NULL;
     struct error err;
     if (remedies_compute(step->params, set, &values, &err) < 0) {
-        node_problem(problems, step->node, "cannot be applied (%" PRId64 " of %" PRId64 "): %s",
+        yaml_problem(problems, step->node, "cannot be applied (%" PRId64 " of %" PRId64 "): %s",
                      step->time, step->times, err.message);
         return false;
     }
     (void)json_object_update(step->changes, values);
     json_decref(values);
     if (!trial_run(step->trial, step->changes, &phase, &problem)) {
-        node_problem(problems, step->node,
+        yaml_problem(problems, step->node,
                      "impossible when it is applied (%" PRId64 " of %" PRId64 "): %.300s",
                      step->time, step->times, problem);
         free(problem);
@@ -133,8 +133,8 @@ static bool trial_take_once(struct trial_step *step, const json_t *set)
     return true;
 }
 
-static void trial_take_list(const struct trial *trial, const struct node *node, const json_t *list,
-                            json_t *params)
+static void trial_take_list(const struct trial *trial, const struct yaml_node *node,
+                            const json_t *list, json_t *params)
 {
     struct trial_step step = {
         .trial = trial, .changes = json_object(), .params = json_incref(params)};
@@ -142,7 +142,7 @@ static void trial_take_list(const struct trial *trial, const struct node *node, 
     for (size_t i = 0; goes_on && i < json_array_size(list); i++) {
         const json_t *remedy = json_array_get(list, i);
         step.times = json_integer_value(json_object_get(remedy, "times"));
-        step.node = node->kind == NODE_LIST ? node->items[i] : node;
+        step.node = node->kind == YAML_LIST ? node->items[i] : node;
         for (step.time = 1; goes_on && step.time <= step.times; step.time++)
             goes_on = trial_take_once(&step, json_object_get(remedy, "set"));
     }
@@ -150,10 +150,10 @@ static void trial_take_list(const struct trial *trial, const struct node *node, 
     json_decref(step.params);
 }
 
-void trial_remedies(const struct trial *trial, const struct node *map, const json_t *json)
+void trial_remedies(const struct trial *trial, const struct yaml_node *map, const json_t *json)
 {
     const json_t *remedies = json_object_get(json, "remedies");
-    for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
+    for (size_t i = 0; map && map->kind == YAML_MAP && i < map->count; i++) {
         const json_t *list = json_object_get(remedies, map->items[i]->key);
         if (list)
             trial_take_list(trial, map->items[i], list, json_object_get(json, "params"));

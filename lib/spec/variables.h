@@ -19,7 +19,7 @@ const char *variables_next_to(const char *name);
 
 /* The phase in the name of a variable such as PHASED_IN_generate; NULL for other variables. */
 const char *variables_phase(const char *name);
-/* Whether the variable is that of the phase's checkpoint. */
+/* Whether the variable is the checkpoint of a phase, such as PHASED_CHECKPOINT_generate. */
 bool variables_is_checkpoint(const char *name);
 
 #endif

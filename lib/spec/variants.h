@@ -7,8 +7,8 @@
 
 #include <jansson.h>
 
-struct node;
-struct node_arena;
+struct yaml_node;
+struct yaml_arena;
 struct spec_problems;
 
 /* Puts the variants with these names (an array; NULL: no names) over the root of the file, later
@@ -16,10 +16,10 @@ struct spec_problems;
  * `root`. Reports names that are not variants, and what is wrong with the form of any variant. Maps
  * but `price` merge by key, and everything else replaces. A null removes a value, also a whole
  * phase. */
-struct node *variants_apply(struct node_arena *arena, struct node *root, const json_t *names,
-                            struct spec_problems *problems);
+struct yaml_node *variants_apply(struct yaml_arena *arena, struct yaml_node *root,
+                                 const json_t *names, struct spec_problems *problems);
 
 /* Returns the variant in which the node was written, or NULL. */
-const char *variants_name(const struct node *node);
+const char *variants_name(const struct yaml_node *node);
 
 #endif

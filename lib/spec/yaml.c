@@ -14,12 +14,12 @@
 enum { YAML_BLANK_LINES_MAX = 1000 };
 
 struct yaml_reader {
-    struct node_arena *arena;
+    struct yaml_arena *arena;
     struct spec_problems *problems;
     const char *data;
     size_t size;
-    struct node *root;
-    struct node *open[NODE_DEPTH_MAX]; /* the maps and lists that are still open */
+    struct yaml_node *root;
+    struct yaml_node *open[YAML_DEPTH_MAX]; /* the maps and lists that are still open */
     size_t depth;
     const char *key; /* a key whose value comes next */
     unsigned key_line, key_column;
@@ -66,19 +66,20 @@ static int yaml_check_text(const char *data, size_t size, struct spec_problems *
     return 0;
 }
 
-static void yaml_problem(const struct yaml_reader *reader, const char *message)
+static void yaml_reader_problem(const struct yaml_reader *reader, const char *message)
 {
     spec_problems_add(reader->problems, SPEC_ERROR, reader->line, reader->column, "", "%s",
                       message);
 }
 
-static const struct node *yaml_duplicate(const struct yaml_reader *reader, const struct node *map)
+static const struct yaml_node *yaml_duplicate(const struct yaml_reader *reader,
+                                              const struct yaml_node *map)
 {
-    return reader->key ? node_get_any(map, reader->key) : NULL;
+    return reader->key ? yaml_get_any(map, reader->key) : NULL;
 }
 
 /* Adds a node to the map or list that is open. A node whose key is already there is dropped. */
-static int yaml_place(struct yaml_reader *reader, struct node *node)
+static int yaml_place(struct yaml_reader *reader, struct yaml_node *node)
 {
     node->line = reader->line;
     node->column = reader->column;
@@ -86,37 +87,37 @@ static int yaml_place(struct yaml_reader *reader, struct node *node)
         reader->root = node;
         return 0;
     }
-    struct node *parent = reader->open[reader->depth - 1];
-    if (reader->arena->node_count > NODE_COUNT_MAX) {
-        yaml_problem(reader, "more than 100000 values");
+    struct yaml_node *parent = reader->open[reader->depth - 1];
+    if (reader->arena->node_count > YAML_COUNT_MAX) {
+        yaml_reader_problem(reader, "more than 100000 values");
         return -EINVAL;
     }
     node->parent = parent;
     node->index = parent->count;
-    if (parent->kind == NODE_LIST) {
-        node_append(reader->arena, parent, node);
+    if (parent->kind == YAML_LIST) {
+        yaml_append(reader->arena, parent, node);
         return 0;
     }
-    if (parent->count >= NODE_ENTRIES_MAX) {
-        yaml_problem(reader, "more than 1000 keys in one map");
+    if (parent->count >= YAML_ENTRIES_MAX) {
+        yaml_reader_problem(reader, "more than 1000 keys in one map");
         return -EINVAL;
     }
-    const struct node *other = yaml_duplicate(reader, parent);
+    const struct yaml_node *other = yaml_duplicate(reader, parent);
     node->key = reader->key;
     node->key_line = reader->key_line;
     node->key_column = reader->key_column;
     reader->key = NULL;
     if (other)
-        node_key_problem(reader->problems, node, "given twice, first on line %u", other->key_line);
+        yaml_key_problem(reader->problems, node, "given twice, first on line %u", other->key_line);
     else
-        node_append(reader->arena, parent, node);
+        yaml_append(reader->arena, parent, node);
     return 0;
 }
 
 /* Whether the next node is a key of a map. */
 static bool yaml_wants_key(const struct yaml_reader *reader)
 {
-    return reader->depth && reader->open[reader->depth - 1]->kind == NODE_MAP && !reader->key;
+    return reader->depth && reader->open[reader->depth - 1]->kind == YAML_MAP && !reader->key;
 }
 
 static bool yaml_is_null(const char *text)
@@ -127,7 +128,7 @@ static bool yaml_is_null(const char *text)
 
 /* Returns the text of a scalar, NULL if it has a NUL. Reads it in parts, because
  * fy_token_get_text() of libfyaml 0.7.12 leaks memory for a text with many quotes. */
-static const char *yaml_text(struct yaml_reader *reader, struct fy_token *token)
+static const char *yaml_reader_text(struct yaml_reader *reader, struct fy_token *token)
 {
     struct text text = {0};
     int failure = 0;
@@ -137,14 +138,15 @@ static const char *yaml_text(struct yaml_reader *reader, struct fy_token *token)
         text_add_bytes(&text, part->str, part->len);
     fy_token_iter_destroy(parts);
     bool is_text = !failure && (!text.size || !memchr(text.data, '\0', text.size));
-    const char *copy = is_text ? node_text(reader->arena, text_string(&text), text.size) : NULL;
+    const char *copy = is_text ? yaml_text(reader->arena, text_string(&text), text.size) : NULL;
     text_fini(&text);
     return copy;
 }
 
 /* Sets how many spaces stand before the lines of a block (`|`) in the file: as many as before its
  * first line that is not empty. `begin` is the start of its first line. */
-static void yaml_measure_block(const struct yaml_reader *reader, size_t begin, struct node *node)
+static void yaml_measure_block(const struct yaml_reader *reader, size_t begin,
+                               struct yaml_node *node)
 {
     const char *text = node->text;
     size_t at = begin;
@@ -167,18 +169,18 @@ static int yaml_scalar(struct yaml_reader *reader, struct fy_event *event)
 {
     struct fy_token *token = event->scalar.value;
     if (event->scalar.tag) {
-        yaml_problem(reader, "tags (!name) are not supported");
+        yaml_reader_problem(reader, "tags (!name) are not supported");
         return -EINVAL;
     }
-    const char *text = yaml_text(reader, token);
+    const char *text = yaml_reader_text(reader, token);
     if (!text) {
-        yaml_problem(reader, "a text with a NUL character");
+        yaml_reader_problem(reader, "a text with a NUL character");
         return -EINVAL;
     }
     bool is_plain = !token || fy_token_scalar_style(token) == FYSS_PLAIN;
     if (yaml_wants_key(reader)) {
         if (!*text) {
-            yaml_problem(reader, "a key that is empty");
+            yaml_reader_problem(reader, "a key that is empty");
             return -EINVAL;
         }
         reader->key = text;
@@ -187,7 +189,7 @@ static int yaml_scalar(struct yaml_reader *reader, struct fy_event *event)
         return 0;
     }
     bool is_null = is_plain && yaml_is_null(text);
-    struct node *node = node_new(reader->arena, is_null ? NODE_NULL : NODE_SCALAR);
+    struct yaml_node *node = yaml_new(reader->arena, is_null ? YAML_NULL : YAML_SCALAR);
     node->is_plain = is_plain;
     const struct fy_mark *begin = fy_event_start_mark(event), *end = fy_event_end_mark(event);
     node->is_exact = is_plain && begin && end && begin->line == end->line;
@@ -203,18 +205,18 @@ static int yaml_open(struct yaml_reader *reader, struct fy_event *event)
 {
     bool is_map = event->type == FYET_MAPPING_START;
     if (is_map ? event->mapping_start.tag : event->sequence_start.tag) {
-        yaml_problem(reader, "tags (!name) are not supported");
+        yaml_reader_problem(reader, "tags (!name) are not supported");
         return -EINVAL;
     }
     if (yaml_wants_key(reader)) {
-        yaml_problem(reader, "a key must be a word; text with { or [ needs quotes");
+        yaml_reader_problem(reader, "a key must be a word; text with { or [ needs quotes");
         return -EINVAL;
     }
-    if (reader->depth == NODE_DEPTH_MAX) {
-        yaml_problem(reader, "more than 32 maps and lists inside each other");
+    if (reader->depth == YAML_DEPTH_MAX) {
+        yaml_reader_problem(reader, "more than 32 maps and lists inside each other");
         return -EINVAL;
     }
-    struct node *node = node_new(reader->arena, is_map ? NODE_MAP : NODE_LIST);
+    struct yaml_node *node = yaml_new(reader->arena, is_map ? YAML_MAP : YAML_LIST);
     node->is_flow =
         is_map ? event->mapping_start.mapping_start && fy_event_get_node_style(event) == FYNS_FLOW
                : fy_event_get_node_style(event) == FYNS_FLOW;
@@ -225,16 +227,16 @@ static int yaml_open(struct yaml_reader *reader, struct fy_event *event)
 }
 
 /* `{value: min(a, b), at_most: 3}` is read as a value `min(a` and a key `b)` without a value. */
-static void yaml_check_commas(struct yaml_reader *reader, struct node *map)
+static void yaml_check_commas(struct yaml_reader *reader, struct yaml_node *map)
 {
     size_t kept = 0;
     for (size_t i = 0; i < map->count; i++) {
-        struct node *item = map->items[i];
-        struct node *before = kept ? map->items[kept - 1] : NULL;
-        bool is_rest = item->kind == NODE_NULL && !item->text[0] && before &&
-                       before->kind == NODE_SCALAR && before->is_plain;
+        struct yaml_node *item = map->items[i];
+        struct yaml_node *before = kept ? map->items[kept - 1] : NULL;
+        bool is_rest = item->kind == YAML_NULL && !item->text[0] && before &&
+                       before->kind == YAML_SCALAR && before->is_plain;
         if (is_rest)
-            node_problem(reader->problems, before,
+            yaml_problem(reader->problems, before,
                          "inside { } a comma ends the text, which leaves '%.60s' without a value: "
                          "text with commas needs quotes",
                          item->key);
@@ -248,8 +250,8 @@ static void yaml_check_commas(struct yaml_reader *reader, struct node *map)
 
 static void yaml_close(struct yaml_reader *reader)
 {
-    struct node *node = reader->open[--reader->depth];
-    if (node->kind == NODE_MAP && node->is_flow)
+    struct yaml_node *node = reader->open[--reader->depth];
+    if (node->kind == YAML_MAP && node->is_flow)
         yaml_check_commas(reader, node);
 }
 
@@ -267,11 +269,11 @@ static int yaml_event(struct yaml_reader *reader, struct fy_event *event)
     case FYET_DOCUMENT_START:
         if (reader->document_count++ == 0)
             return 0;
-        yaml_problem(reader, "a second document: a file is one workflow");
+        yaml_reader_problem(reader, "a second document: a file is one workflow");
         return -EINVAL;
     case FYET_ALIAS:
-        yaml_problem(reader,
-                     "aliases (*name) are not supported: phases share by extends and defaults");
+        yaml_reader_problem(
+            reader, "aliases (*name) are not supported: phases share by extends and defaults");
         return -EINVAL;
     case FYET_SCALAR:
         return yaml_scalar(reader, event);
@@ -287,19 +289,33 @@ static int yaml_event(struct yaml_reader *reader, struct fy_event *event)
     }
 }
 
+/* A line that is less indented than the keys of a map has closed the map. If the line then fits
+ * nowhere, the wrong line may be the first of these keys, far above. */
+static void yaml_hint_indentation(const struct yaml_reader *reader,
+                                  const struct fy_diag_error *error, struct text *hint)
+{
+    const struct yaml_node *closed =
+        reader->depth && reader->depth < YAML_DEPTH_MAX ? reader->open[reader->depth] : NULL;
+    if (!hint->size && error->msg && strstr(error->msg, "indentation") && closed &&
+        closed->kind == YAML_MAP && error->column > 0 && closed->column > (unsigned)error->column)
+        text_addf(hint, "; the keys before it begin at line %u, column %u", closed->line,
+                  closed->column);
+}
+
 /* Reports a problem that libfyaml has found. */
 static void yaml_add_syntax_errors(const struct yaml_reader *reader, struct fy_diag *diag)
 {
     void *at = NULL;
     struct spec_problems *problems = reader->problems;
     struct text hint = {0};
-    const struct node *open = reader->depth ? reader->open[reader->depth - 1] : NULL;
+    const struct yaml_node *open = reader->depth ? reader->open[reader->depth - 1] : NULL;
     if (open && open->is_flow)
         text_addf(&hint,
                   "; in the { or [ at line %u, column %u: is it closed, and is text with , { } [ ] "
                   "quoted?",
                   open->line, open->column);
     for (struct fy_diag_error *error; (error = fy_diag_errors_iterate(diag, &at));) {
+        yaml_hint_indentation(reader, error, &hint);
         const char *message = error->msg ? error->msg : "cannot be read";
         spec_problems_add(problems, SPEC_ERROR, error->line > 0 ? (unsigned)error->line : 0,
                           error->column > 0 ? (unsigned)error->column : 0, "",
@@ -352,8 +368,8 @@ bool yaml_is_blank(const char *data, size_t size)
     return true;
 }
 
-int yaml_read(struct node_arena *arena, const char *data, size_t size,
-              struct spec_problems *problems, struct node **ret_root)
+int yaml_read(struct yaml_arena *arena, const char *data, size_t size,
+              struct spec_problems *problems, struct yaml_node **ret_root)
 {
     struct yaml_reader reader = {.arena = arena, .problems = problems, .data = data, .size = size};
     int status = yaml_check_text(data, size, problems);
@@ -361,7 +377,7 @@ int yaml_read(struct node_arena *arena, const char *data, size_t size,
         status = yaml_read_events(&reader, data, size);
     if (status < 0)
         return status;
-    if (!reader.root || reader.root->kind == NODE_NULL) {
+    if (!reader.root || reader.root->kind == YAML_NULL) {
         spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "empty");
         return -EINVAL;
     }

@@ -8,7 +8,7 @@
 #ifndef PHASED_LIB_SPEC_YAML_H
 #define PHASED_LIB_SPEC_YAML_H
 
-#include "lib/spec/node.h"
+#include "lib/spec/yaml_node.h"
 
 /* Whether a file has only comments and white space. */
 bool yaml_is_blank(const char *data, size_t size);
@@ -16,7 +16,7 @@ bool yaml_is_blank(const char *data, size_t size);
 /* Reads `data` into `arena`. A problem with a single value (a key that comes twice) is reported,
  * and the reader goes on. Returns -EINVAL, without a root, if the data cannot be read as a
  * whole. */
-int yaml_read(struct node_arena *arena, const char *data, size_t size,
-              struct spec_problems *problems, struct node **ret_root);
+int yaml_read(struct yaml_arena *arena, const char *data, size_t size,
+              struct spec_problems *problems, struct yaml_node **ret_root);
 
 #endif

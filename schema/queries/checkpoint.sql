@@ -23,7 +23,8 @@ SELECT checkpoint.run, checkpoint.path, checkpoint.step, ifnull(checkpoint.bytes
 UPDATE checkpoint SET suspect = 1 WHERE run = :run AND step >= :step;
 
 -- name: run_suspect
--- A run is suspect from this step and time on. If there are several, the first ones count.
+-- A run is suspect from this step and time on. If a run has several, the first step and the first
+-- time count.
 UPDATE run
    SET suspect_step = min(ifnull(suspect_step, :step), :step),
        suspected = min(ifnull(suspected, :time), :time)

@@ -15,6 +15,8 @@ SELECT max(run.id) AS run FROM run WHERE run.phase = :phase
 -- name: gate_answer
 -- The decision of a gate. `run` is the newest run that was judged, or NULL.
 SELECT phase.workflow || '/' || phase.name AS phase,
+       (SELECT phase.workflow || '/' || phase.name || '#' || run.attempt
+          FROM run WHERE run.id = :run) AS run,
        CASE WHEN phase.state = 'succeeded' THEN 'passed'
             WHEN max(verdict.outcome <> 'passed' AND NOT verdict.warn) THEN 'failed'
             WHEN verdict.id IS NOT NULL THEN 'passed' END AS decided,
@@ -35,7 +37,7 @@ SELECT phase.workflow || '/' || phase.name AS phase,
 SELECT verdict FROM verdict WHERE run = :run AND kind = 'gate' ORDER BY id;
 
 -- name: guard_checks
--- The checks of guards that stopped or warned a run.
+-- The checks of guards that stopped a run, warned, or could not be judged.
 SELECT verdict FROM verdict
  WHERE run = :run AND kind = 'guard' AND outcome <> 'passed'
  ORDER BY id LIMIT 20;

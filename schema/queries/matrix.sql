@@ -33,14 +33,6 @@ SELECT phase.position, matrix.position AS matrix, member.reused, member.reused_r
 -- How a member was judged.
 UPDATE member SET value = :value, standing = :standing, reason = :reason WHERE phase = :phase;
 
--- name: member_step
--- The last step of the reused results, up to the rung that the member has reached.
-SELECT ifnull(max(run.last_step), -1) AS step
-  FROM phase
-  JOIN member ON member.phase = phase.id
-  JOIN run ON run.phase = member.reused AND run.rung <= min(member.reused_rung, phase.rung)
- WHERE phase.id = :phase;
-
 -- name: members_list
 -- The members, each with its newest run.
 SELECT phase.id AS phase,
@@ -54,8 +46,8 @@ SELECT phase.id AS phase,
 -- name: result_find
 -- Results of equal members, the newest first: the rung that they have reached, and their GPUs, as
 -- the driver or Slurm reported them, or else as requested. A member whose params a remedy has
--- changed is not equal. A member that may still continue is left out: it would take its checkpoint
--- along.
+-- changed is not equal. A member that may still go on to the next rung is left out, because its
+-- checkpoint would move on with it.
 WITH result AS (
     SELECT run.phase, run.rung, run.ended,
            coalesce(run.gpu, (SELECT model FROM gpu WHERE gpu.run = run.id LIMIT 1), job.gpu_type,

@@ -13,9 +13,9 @@ INSERT INTO metric_name (name) VALUES (:name);
 
 -- name: metric_lineage
 -- The runs of a phase, newest first, then the runs whose results the phase reuses, up to the rung
--- that it has reached. Metrics may arrive before the start of a run is known. `parent` is the newest
--- earlier run that saved the checkpoint of this run, or that resumed from it too.
-SELECT run.id, run.resume_path, run.resume_step,
+-- that it has reached. Metrics may arrive before the start of a run is known. `parent` is the
+-- newest earlier run that saved the checkpoint of this run, or that resumed from it, too.
+SELECT run.id, run.resume_path, run.resume_step, max(run.last_step, run.resume_step) AS step,
        (SELECT before.id
           FROM run AS before
          WHERE before.phase = run.phase AND before.attempt < run.attempt
@@ -33,13 +33,33 @@ SELECT run.id, run.resume_path, run.resume_step,
    AND (run.phase = phase.id OR run.rung <= min(member.reused_rung, phase.rung))
  ORDER BY run.phase = phase.id DESC, run.attempt DESC;
 
+-- name: metric_run
+-- The newest run of a phase that has metrics.
+SELECT id
+  FROM run
+ WHERE phase = :phase AND EXISTS (SELECT 1 FROM metric WHERE metric.run = run.id)
+ ORDER BY attempt DESC
+ LIMIT 1;
+
+-- name: metric_names
+-- The series of a run. The query steps from name to name, because a run has many rows.
+WITH RECURSIVE named (id) AS (
+    SELECT min(name) FROM metric WHERE run = :run
+    UNION ALL
+    SELECT (SELECT min(name) FROM metric WHERE run = :run AND name > named.id)
+      FROM named
+     WHERE named.id IS NOT NULL
+)
+SELECT metric_name.id, metric_name.name
+  FROM named
+  JOIN metric_name ON metric_name.id = named.id;
+
 -- name: metric_rows
--- The rows of a run up to a step.
-SELECT metric_name.name, metric.step, metric.value, metric.time
+-- The rows of one series of a run up to a step.
+SELECT step, value, time
   FROM metric
-  JOIN metric_name ON metric_name.id = metric.name
- WHERE metric.run = :run AND metric.step <= :step_max
- ORDER BY metric.name, metric.step;
+ WHERE run = :run AND name = :name AND step <= :step_max
+ ORDER BY step;
 
 -- name: metric_tail
 -- The newest rows of one series between two steps, newest first.

@@ -52,20 +52,37 @@ SELECT id AS phase,
   FROM phase
  WHERE workflow = :workflow AND name = :name;
 
+-- name: phase_names
+-- The names of the first phases of a workflow, as they are in its file; NULL: there is no workflow.
+SELECT group_concat(name, ', ') AS names
+  FROM (SELECT CASE WHEN phase.position < 8 THEN phase.name ELSE '...' END AS name
+          FROM (SELECT id, name, row_number() OVER (ORDER BY position) - 1 AS position
+                  FROM phase
+                 WHERE workflow = :workflow
+                   AND NOT EXISTS (SELECT 1 FROM member WHERE member.phase = phase.id)) AS phase
+         ORDER BY phase.position
+         LIMIT 9);
+
 -- name: phase_spec
--- The resolved spec of a phase. The type of the GPUs of its newest run changes it.
-SELECT spec,
-       (SELECT by_gpu FROM run WHERE phase = :phase ORDER BY attempt DESC LIMIT 1) AS by_gpu
+-- The resolved spec of a phase. The type of the GPUs of its newest run changes it. A phase without
+-- runs may reuse the results of another phase, whose newest run counts then.
+SELECT phase.spec,
+       (SELECT by_gpu
+          FROM run
+         WHERE run.phase IN (:phase, member.reused)
+         ORDER BY run.phase = :phase DESC, run.attempt DESC
+         LIMIT 1) AS by_gpu
   FROM phase
- WHERE id = :phase;
+  LEFT JOIN member ON member.phase = phase.id
+ WHERE phase.id = :phase;
 
 -- name: phase_answer
 -- A phase and its costs. `run` is the newest run, or NULL. While Slurm does not know the job of the
 -- run, there is no estimate and no time is counted. The remaining time is estimated once a node has
 -- a pace: the time before the first step says nothing about the steps. Costs come from v_paid, as
 -- in all other answers. v_waiting reads all runs of an allocation, so it is used only for the phase
--- that pays for the allocation: otherwise each of 200 members in one allocation would read all of
--- them. `warning` is the newest warning of a run that is active.
+-- that pays for the allocation: otherwise each of 200 members in one allocation would read all
+-- these runs. `warning` is the newest warning of a run that is active.
 SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phase.state,
        phase.hold, ifnull(phase.reason, '') AS reason, phase.hold_budget, phase.hold_amount,
        (SELECT group_concat(name)
@@ -111,7 +128,7 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
                   FROM run AS one
                   JOIN checkpoint ON checkpoint.run = one.id
                  WHERE one.phase = phase.id AND one.suspect_step NOT NULL AND checkpoint.suspect
-                   AND NOT EXISTS (SELECT 1 -- that has taken its place
+                   AND NOT EXISTS (SELECT 1 -- a later checkpoint at its path
                                      FROM run AS later
                                      JOIN checkpoint AS other ON other.run = later.id
                                     WHERE later.phase = phase.id AND later.id > one.id
@@ -138,13 +155,13 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
                 SELECT gpu_hours, usd
                   FROM v_waiting
                  WHERE workflow = :workflow AND phase = :phase
-                   AND EXISTS (SELECT 1 -- run of the phase that is the first of an allocation
+                   AND EXISTS (SELECT 1 -- a run of the phase that is the first in its allocation
                                  FROM run
                                 WHERE run.phase = :phase
                                   AND run.id = (SELECT min(other.id)
                                                   FROM run AS other
                                                  WHERE other.job = run.job)))) AS used
-  JOIN (SELECT lanes, -- and whether it pays now: the first run in an allocation pays
+  JOIN (SELECT lanes, -- and whether the phase pays: the first run in an allocation pays
                lanes > 1 OR NOT EXISTS
                (SELECT 1
                   FROM run AS own
@@ -200,8 +217,8 @@ INSERT INTO promotion (phase, next, run, decided_by, who, way, time)
 VALUES (:phase, :next, :run, :decided_by, :who, :way, :time);
 
 -- name: launch_load
--- What the launch of a run needs, with the params that remedies have changed. No other phase has the
--- same `identity`, not even in the record of another home.
+-- What the launch of a run needs, with the params that remedies have changed. No other phase has
+-- the same `identity`, not even in the record of another home.
 SELECT phase.spec, workflow.environment, workflow.limits, workflow.workdir, workflow.umask,
        json_array(workflow.key, workflow.submitted, workflow.host, workflow.workdir, workflow.id,
                   phase.name) AS identity,

@@ -57,12 +57,13 @@ UPDATE run SET gpu = :gpu, by_gpu = :by_gpu WHERE id = :run;
 
 -- name: run_answer
 -- A run. A run that starts anew for phased may still resume by itself, and count on from the phase
--- before. Its first step is one step of its metrics before the first reported step.
+-- before. So its first step comes from its metrics: the first reported step, less the distance to
+-- the second.
 SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
        run.id AS run, phase.name AS phase, run.attempt, run.state, run.wish,
        CASE WHEN run.outcome = 'cancelled' AND run.wish = 'hold' THEN 'held'
             ELSE run.outcome END AS outcome, run.cause, run.stop_reason,
-       run.state = 'ended' AND run.cause = 'launch' AND NOT run.begun
+       run.state = 'ended' AND run.cause IS 'launch' AND NOT run.begun
            AND job.slurm_id IS NULL AS "refused?",
        ifnull(run.message, '') AS message,
        job.slurm_id AS job_id, job.state AS job_state, ifnull(job.reason, '') AS job_reason,
@@ -94,7 +95,10 @@ SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
                   FROM run AS other
                   JOIN phase AS mate ON mate.id = other.phase
                  WHERE other.job = run.job AND other.phase <> run.phase
-                   AND (other.state <> 'ended' OR run.state = 'ended')
+                   AND CASE WHEN run.state <> 'ended' THEN other.state <> 'ended'
+                            ELSE other.started < run.ended
+                                 AND (other.state <> 'ended'
+                                      OR other.ended > ifnull(run.started, run.ended)) END
                  ORDER BY mate.position)) AS "beside[]",
        '{"cause":"' || remedy.cause || '","number":' || remedy.number || ',"times":'
            || remedy.times || ',"resume":"' || remedy.resume || '","changes":' || remedy.changes

@@ -14,7 +14,7 @@ SELECT name, submitted, ended, priority, after, window_from, window_to
 
 -- name: workflow_save
 -- Saves what changes in a workflow.
-UPDATE workflow SET name = :name, submitted = :submitted, ended = :ended WHERE id = :id;
+UPDATE workflow SET ended = :ended WHERE id = :id;
 
 -- name: workflow_find_key
 -- The workflow that was submitted with this key.
@@ -61,9 +61,10 @@ SELECT CASE WHEN ended NOT NULL THEN 2
 
 -- name: workflows_list
 -- First the workflows that wait for a person, then the others that are not over, then those that
--- ended last. The newest workflow comes first in each group. Each group begins after the workflow
--- that `before` names for it. The query reads the indexes, because a row of the tables is large. A
--- negative limit means no limit, and NULL means any state and any words.
+-- are over. The newest workflow comes first, and in the last group the workflow that ended last.
+-- Each group begins after the workflow that `before` names for it. The query reads the indexes,
+-- because a row of the tables is large. A negative limit means no limit, and NULL means any state
+-- and any words.
 SELECT id
   FROM (SELECT *
           FROM (SELECT DISTINCT 0 AS place, workflow AS id, workflow AS newest
@@ -73,10 +74,11 @@ SELECT id
                         OR (SELECT instr(words, lower(:words))
                               FROM workflow WHERE id = phase.workflow))
                    AND (:state IS NULL
-                        OR :state = iif(EXISTS (SELECT 1 FROM phase AS other
-                                                 WHERE other.workflow = phase.workflow
-                                                   AND state IN ('queued', 'active', 'deciding')),
-                                        'running', 'held'))
+                        OR :state = 'held'
+                        OR (:state = 'running'
+                            AND EXISTS (SELECT 1 FROM phase AS other
+                                         WHERE other.workflow = phase.workflow
+                                           AND state IN ('queued', 'active', 'deciding'))))
                  ORDER BY workflow DESC
                  LIMIT :limit)
         UNION ALL

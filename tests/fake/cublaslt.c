@@ -328,13 +328,28 @@ static void store(const struct product *product, const float *sums)
         }
 }
 
+/* A change of a high bit must reach the low bits, too. */
+static uint64_t mixed(uint64_t sum, uint64_t word)
+{
+    sum = (sum ^ word) * 0x9e3779b97f4a7c15;
+    return sum ^ sum >> 32;
+}
+
+/* Eight bytes at a time: a factor is summed more often than it is multiplied. */
 static uint64_t checksum(const void *data, const struct layout *layout, uint64_t sum)
 {
     size_t bytes = is_of_8_bits(layout->type) ? 1 : sizeof(uint16_t);
-    for (uint64_t column = 0; column < layout->columns; column++)
-        for (uint64_t byte = 0; byte < layout->rows * bytes; byte++)
-            sum = (sum ^ ((const uint8_t *)data)[column * (uint64_t)layout->line * bytes + byte]) *
-                  0x100000001b3;
+    size_t length = layout->rows * bytes;
+    for (uint64_t column = 0; column < layout->columns; column++) {
+        const uint8_t *from = (const uint8_t *)data + column * (uint64_t)layout->line * bytes;
+        size_t byte = 0;
+        for (uint64_t word; byte + sizeof word <= length; byte += sizeof word) {
+            memcpy(&word, from + byte, sizeof word);
+            sum = mixed(sum, word);
+        }
+        for (; byte < length; byte++)
+            sum = mixed(sum, from[byte]);
+    }
     return sum;
 }
 

@@ -220,21 +220,25 @@ static size_t place(const struct tensor *tensor, const int64_t all[DIMENSIONS],
                     const int64_t at[DIMENSIONS])
 {
     int64_t offset = 0;
-    for (int i = 0; i < DIMENSIONS; i++)
-        offset += at[i] / (all[i] / tensor->dimensions[i]) * tensor->strides[i];
+    for (int i = 0; i < DIMENSIONS; i++) {
+        bool is_shared = all[i] != tensor->dimensions[i];
+        offset +=
+            (is_shared ? at[i] / (all[i] / tensor->dimensions[i]) : at[i]) * tensor->strides[i];
+    }
     return (size_t)offset;
+}
+
+static float get_at(const struct tensor *tensor, size_t offset)
+{
+    if ((tensor->is_inside && tensor->is_own) || tensor->type != CUDNN_DATA_BFLOAT16)
+        return ((const float *)tensor->data)[offset];
+    return fake_wide(((const uint16_t *)tensor->data)[offset]);
 }
 
 static float get(const struct tensor *tensor, const int64_t all[DIMENSIONS],
                  const int64_t at[DIMENSIONS])
 {
-    if (tensor->is_by_value)
-        return tensor->value;
-    size_t offset = place(tensor, all, at);
-    if (tensor->is_inside && tensor->is_own)
-        return ((const float *)tensor->data)[offset];
-    return tensor->type == CUDNN_DATA_BFLOAT16 ? fake_wide(((const uint16_t *)tensor->data)[offset])
-                                               : ((const float *)tensor->data)[offset];
+    return tensor->is_by_value ? tensor->value : get_at(tensor, place(tensor, all, at));
 }
 
 static void put(struct tensor *tensor, const int64_t at[DIMENSIONS], float value)
@@ -274,15 +278,18 @@ static void multiply(struct run *run, const struct descriptor *operation)
     struct tensor *b = used(run, operation, CUDNN_ATTR_OPERATION_MATMUL_BDESC);
     struct tensor *y = used(run, operation, CUDNN_ATTR_OPERATION_MATMUL_CDESC);
     int64_t at[DIMENSIONS] = {0}, inner = a->dimensions[3];
+    if (a->is_by_value || b->is_by_value || b->dimensions[2] != inner)
+        abort();
+    size_t a_step = (size_t)a->strides[3], b_step = (size_t)b->strides[2];
     do {
         const int64_t *all = y->dimensions;
         const int64_t a_all[] = {all[0], all[1], all[2], inner};
         const int64_t b_all[] = {all[0], all[1], inner, all[3]};
+        const int64_t a_at[] = {at[0], at[1], at[2], 0}, b_at[] = {at[0], at[1], 0, at[3]};
+        size_t a_first = place(a, a_all, a_at), b_first = place(b, b_all, b_at);
         float sum = 0;
-        for (int64_t k = 0; k < inner; k++) {
-            const int64_t a_at[] = {at[0], at[1], at[2], k}, b_at[] = {at[0], at[1], k, at[3]};
-            sum += get(a, a_all, a_at) * get(b, b_all, b_at);
-        }
+        for (size_t k = 0; k < (size_t)inner; k++)
+            sum += get_at(a, a_first + k * a_step) * get_at(b, b_first + k * b_step);
         put(y, at, sum);
     } while (next(y->dimensions, at));
 }

@@ -29,9 +29,9 @@ tests_fake_phase_preflight_gpu_SOURCES = $(PREFLIGHT_GPU_SOURCES) tests/fake/clo
 	tests/fake/nccl.c tests/fake/script.h
 tests_fake_phase_preflight_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_fake_phase_preflight_gpu_LDADD = $(SERIAL_KERNELS) $(PREFLIGHT_GPU_LIBS)
-$(SERIAL_KERNELS): worker/preflight/gpu/kernels.cu worker/preflight/gpu/kernels.h tests/fake/serial.cuh
+$(SERIAL_KERNELS): worker/preflight/gpu/kernels.cu
 	$(AM_V_GEN)$(MKDIR_P) tests/fake && $(NVCC) -x c++ -I$(top_srcdir) -include $(top_srcdir)/tests/fake/serial.cuh \
-		$(NVCC_WARNINGS) -O1 -c -o $@ $(top_srcdir)/worker/preflight/gpu/kernels.cu
+		$(NVCC_WARNINGS) $(NVCC_TELLS) -O1 -c -o $@ $(top_srcdir)/worker/preflight/gpu/kernels.cu
 
 # phase-model-gpu in the same way.
 MODEL_TEAMS = tests/fake/model_rows.$(OBJEXT) tests/fake/model_attention.$(OBJEXT) \
@@ -50,15 +50,12 @@ tests_fake_phase_model_gpu_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_CUDA $(CUDA_CPPFL
 tests_fake_phase_model_gpu_CFLAGS = $(AM_CFLAGS) $(SODIUM_CFLAGS)
 tests_fake_phase_model_gpu_LDADD = $(MODEL_TEAMS) $(MODEL_GPU_LIBS)
 TEAMS_COMPILE = $(AM_V_GEN)$(MKDIR_P) tests/fake && $(NVCC) -x c++ -I$(top_srcdir) \
-	-include $(top_srcdir)/tests/fake/teams.cuh $(NVCC_WARNINGS) -O1 -c -o $@
-TEAMS_NEED = $(MODEL_GPU_INCLUDED) tests/fake/teams.cuh tests/fake/teams.h
-tests/fake/model_rows.$(OBJEXT): worker/model/cuda/rows.cu worker/model/cuda/row_bodies.h $(TEAMS_NEED)
+	-include $(top_srcdir)/tests/fake/teams.cuh $(NVCC_WARNINGS) $(NVCC_TELLS) -O2 -c -o $@
+tests/fake/model_rows.$(OBJEXT): worker/model/cuda/rows.cu
 	$(TEAMS_COMPILE) $(top_srcdir)/worker/model/cuda/rows.cu
-tests/fake/model_casts.$(OBJEXT): worker/model/cuda/fp8_casts.cu worker/model/cuda/fp8.h \
-	worker/model/cuda/fp8_bodies.h $(TEAMS_NEED)
+tests/fake/model_casts.$(OBJEXT): worker/model/cuda/fp8_casts.cu
 	$(TEAMS_COMPILE) $(top_srcdir)/worker/model/cuda/fp8_casts.cu
-tests/fake/model_attention.$(OBJEXT): worker/model/cuda/own_attention.cu \
-	worker/model/cuda/attention_bodies.h $(TEAMS_NEED)
+tests/fake/model_attention.$(OBJEXT): worker/model/cuda/own_attention.cu
 	$(TEAMS_COMPILE) $(top_srcdir)/worker/model/cuda/own_attention.cu
 
 # A driver without a GPU, for the real cuDNN.

@@ -86,7 +86,7 @@ static void fuzz_ask(void)
     json_decref(json);
     assert(answer_events(record.store, 0, 7, 1000, &json, &err) == 0);
     json_decref(json);
-    assert(store_metrics_load(record.store, 1, record_now_ms(), metrics, NULL, &err) == 0);
+    assert(store_metrics_load(record.store, 1, record_now_ms(), NULL, metrics, NULL, &err) == 0);
     metrics_free(metrics);
     (void)sqlite3_db_status(record.store->db, SQLITE_DBSTATUS_DEFERRED_FKS, &keys, &highest, 0);
     assert(keys == 0 && record.store->spoiled.code == 0);

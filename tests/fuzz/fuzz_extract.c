@@ -14,6 +14,7 @@ const char fuzz_corpus[] = "extract";
 static void fuzz_row(void *context, const struct extract_row *row)
 {
     assert(row->count > 0 && row->count <= EXTRACT_VALUES_MAX);
+    assert(row->step >= 0 && row->step <= EXTRACT_STEP_MAX);
     for (size_t i = 0; i < row->count; i++) {
         const char *name = row->values[i].name;
         size_t size = strlen(name);

@@ -6,6 +6,7 @@
 #include "lib/protocol/daemon_file.h"
 #include "lib/protocol/entry.h"
 #include "lib/protocol/hardware.h"
+#include "lib/protocol/job_files.h"
 #include "lib/protocol/journal_push.h"
 #include "lib/protocol/lead_command.h"
 #include "lib/protocol/message.h"
@@ -14,6 +15,7 @@
 #include "lib/protocol/run_file.h"
 #include "lib/protocol/sampler_line.h"
 #include "lib/protocol/told_checkpoint.h"
+#include "lib/protocol/told_evidence.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -41,9 +43,14 @@ static void fuzz_messages(const json_t *json)
     FUZZ_AGAIN(lead_command);
     FUZZ_AGAIN(rank_failure);
     FUZZ_AGAIN(run_input);
+    FUZZ_AGAIN(sample);
     FUZZ_AGAIN(sampler_line);
     FUZZ_AGAIN(told_checkpoint);
+    FUZZ_AGAIN(told_evidence);
     FUZZ_AGAIN(told_failure);
+    FUZZ_AGAIN(told_inspection);
+    FUZZ_AGAIN(told_process);
+    FUZZ_AGAIN(told_stacks);
     (void)journal_push_read(json); /* either answer is fine */
 }
 
@@ -85,6 +92,35 @@ static void fuzz_run_file(const uint8_t *data, size_t size)
     run_file_fini(&first);
 }
 
+/* current.json and guests.json. */
+static void fuzz_job_files(const uint8_t *data, size_t size)
+{
+    char *run_dir = NULL, *again = NULL;
+    fuzz_write("current.json", data, size);
+    if (current_read(fuzz_folder(), &run_dir, NULL) == 0) {
+        json_t *written = current_to_json(run_dir);
+        int status = message_replace(written, NULL, "%s/current.json", fuzz_folder());
+        assert(status == 0);
+        status = current_read(fuzz_folder(), &again, NULL);
+        assert(status == 0 && strcmp(run_dir, again) == 0);
+        json_decref(written);
+    }
+    fuzz_write("guests.json", data, size);
+    json_t *guests = guests_read(fuzz_folder());
+    if (guests) {
+        json_t *written = guests_to_json(json_incref(guests));
+        int status = message_replace(written, NULL, "%s/guests.json", fuzz_folder());
+        assert(status == 0);
+        json_t *reread = guests_read(fuzz_folder());
+        assert(json_equal(guests, reread));
+        json_decref(written);
+        json_decref(reread);
+    }
+    json_decref(guests);
+    free(run_dir);
+    free(again);
+}
+
 static void fuzz_daemon_file(const uint8_t *data, size_t size)
 {
     struct daemon_file file;
@@ -110,6 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_messages(json);
     fuzz_entries(json);
     fuzz_run_file(data, size);
+    fuzz_job_files(data, size);
     fuzz_daemon_file(data, size);
     if (outcome_from_json(json, &outcome, &err) == 0) {
         json_t *written = outcome_to_json(&outcome);

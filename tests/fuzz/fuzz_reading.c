@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz_folder.h"
 
 #include "daemon/ingest/entry.h"
-#include "daemon/ingest/inside.h"
+#include "daemon/ingest/ingest_private.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * go on. The HTTP around it is libmicrohttpd's, and this file's as far as handlers see it. */
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 #include "daemon/loop/loop.h"
 #include "daemon/rooms.h"
 #include "daemon/slurm/cluster.h"
@@ -213,7 +213,7 @@ static void world_open(void)
     world.api = (struct api){
         .config = {.uv = &world.uv, .loop = world.loop, .home = &world.home, .version = "fuzz"},
         .holds = 1};
-    waiters_init(&world.api.events, &world.uv, events_answer, &world.api);
+    waiters_init(&world.api.events, &world.uv, read_events_answer, &world.api);
     waiters_init(&world.api.commands, &world.uv, worker_answer, &world.api);
 }
 

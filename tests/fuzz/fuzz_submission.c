@@ -2,7 +2,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 #include "lib/error.h"
 
 #include <assert.h>

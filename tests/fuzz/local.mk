@@ -29,8 +29,7 @@ tests_fuzz_fuzz_spec_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_spec_LDADD = $(FUZZ_LDADD)
 FUZZ_TESTS += tests/fuzz/fuzz_entries
 tests_fuzz_fuzz_entries_SOURCES = tests/fuzz/fuzz_entries.c tests/fuzz/fuzz_main.c \
-	tests/fuzz/fuzz.h $(STORE_TEST_SOURCES)
-tests_fuzz_fuzz_entries_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+	tests/fuzz/fuzz.h tests/unit/record.c tests/unit/new_record.c
 tests_fuzz_fuzz_entries_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_entries_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS) $(CMOCKA_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_nodes

@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum {
-    DUE_LAST_MS = 300 * 1000, /* the same as in daemon/loop */
-    CANCEL_RETRY_MS = 5000,   /* the same as in daemon/launch */
+    LOOKUP_LAST_MS = 5000,      /* the same as in daemon/loop */
+    PAUSE_LAST_MS = 300 * 1000, /* the same as in daemon/loop */
+    CANCEL_RETRY_MS = 5000,     /* the same as in daemon/launch */
 };
 
 static void daemon_token(void *context, char ret_token[TOKEN_LENGTH + 1])
@@ -233,7 +234,10 @@ void daemon_carry(struct sim *sim, const struct sim_outbox *row)
         about == ABOUT_JOB ? daemon_allocation(sim, row->target) : NULL;
     switch (row->kind) {
     case FX_SUBMIT:
-        carry_submit(sim, allocation_run(allocation), allocation);
+        if (row->is_doubtful)
+            daemon_post_job(sim, EV_UNSURE, row->target, 0);
+        else
+            carry_submit(sim, allocation_run(allocation), allocation);
         break;
     case FX_LOOKUP:
         carry_lookup(sim, allocation);
@@ -330,7 +334,7 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
         const struct core_effect *effect = &effects.items[i];
         if (core_effect_rows[effect->kind].is_kept && !effect->is_done && !effect->due_ms) {
             assert(count < SIM_OUTBOX_MAX);
-            rows[count++] = (struct sim_outbox){effect->kind, core_effect_target(effect), 0};
+            rows[count++] = (struct sim_outbox){effect->kind, core_effect_target(effect), 0, false};
         }
     }
     core_effects_fini(&effects);
@@ -451,16 +455,15 @@ void daemon_start(struct sim *sim)
     unsigned count = 0;
     for (unsigned i = 0; i < daemon->outbox_count; i++) {
         struct sim_outbox *row = &daemon->outbox[i];
-        if (row->due_ms > daemon_now_ms(sim) + DUE_LAST_MS)
-            row->due_ms = daemon_now_ms(sim) + DUE_LAST_MS;
+        int64_t latest_ms =
+            daemon_now_ms(sim) + (row->kind == FX_LOOKUP ? LOOKUP_LAST_MS : PAUSE_LAST_MS);
+        if (row->due_ms > latest_ms)
+            row->due_ms = latest_ms;
         if (row->kind == FX_SUBMIT || row->kind == FX_LOOKUP)
             daemon_allocation(sim, row->target)->is_asked = true;
-        if (row->kind == FX_SUBMIT) { /* it may have happened */
-            row->due_ms = 0;
-            daemon_post_job(sim, EV_UNSURE, row->target, 0);
-        } else if (!row->due_ms) {
+        row->is_doubtful = row->kind == FX_SUBMIT;
+        if (!row->due_ms)
             rows[count++] = *row;
-        }
     }
     daemon_carry_all(sim, rows, count);
 }
@@ -572,7 +575,7 @@ int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next)
     return verb;
 }
 
-void daemon_command(struct sim *sim, unsigned phase, enum core_command command)
+void daemon_command(struct sim *sim, unsigned phase, enum phase_command command)
 {
     struct sim_event event = {.event = {.kind = EV_COMMAND, .command = command, .message = "anna"},
                               .phase = (int)phase};
@@ -588,5 +591,5 @@ void daemon_command(struct sim *sim, unsigned phase, enum core_command command)
     }
     const struct phase *after = &daemon_record(sim)->phases[phase];
     if (after->members && after->state == PHASE_HELD)
-        sim_breach(sim, "the matrix does not %s", core_command_name(command));
+        sim_breach(sim, "the matrix does not %s", phase_command_name(command));
 }

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { LINGER_S = 20, ALONE_S = 10, ASK_S = 60, CLAIM_S = 120, ORPHAN_S = 16 };
+enum { LINGER_S = 20, ALONE_S = 10, ASK_S = 60, CLAIM_S = 120, ORPHAN_S = 16, STALLS_MAX = 3 };
 
 unsigned token_number(const char *token)
 {
@@ -305,12 +305,27 @@ static void lead_leave(struct sim *sim, struct sim_lead *lead, bool wants_requeu
         lead_term(sim, other, OUTCOME_PREEMPTED);
 }
 
+static bool made_step(const struct sim_folder *folder)
+{
+    return folder->last_step > folder->begin_step;
+}
+
+/* How many attempts in a row, up to this attempt, made no step. */
+static unsigned lead_stalls(struct sim *sim, const struct sim_folder *folder)
+{
+    unsigned count = 0;
+    for (; folder && !made_step(folder); count++)
+        folder = folder_at(sim, folder->phase, folder->attempt - 1);
+    return count;
+}
+
 static void lead_end(struct sim *sim, struct sim_lead *lead, enum run_outcome outcome,
                      enum run_cause cause)
 {
     const struct sim_folder *folder = lead->folder;
-    bool requeues = (outcome == OUTCOME_PREEMPTED || outcome == OUTCOME_TIMED_OUT) &&
-                    folder->last_step > folder->begin_step;
+    bool requeues = outcome == OUTCOME_PREEMPTED
+                        ? lead_stalls(sim, folder) < STALLS_MAX
+                        : outcome == OUTCOME_TIMED_OUT && made_step(folder);
     lead_write_outcome(sim, lead, outcome, cause, requeues);
     lead->state = requeues ? LEAD_LEAVING : LEAD_LINGERING;
     lead->until = sim->now + (requeues ? 2 : LINGER_S);

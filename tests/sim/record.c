@@ -118,7 +118,7 @@ struct sim_outbox *outbox_find(struct sim_outbox *rows, unsigned count, enum cor
 
 void outbox_apply(struct sim_daemon *daemon, const struct core_effect *effect)
 {
-    struct sim_outbox row = {effect->kind, core_effect_target(effect), effect->due_ms};
+    struct sim_outbox row = {effect->kind, core_effect_target(effect), effect->due_ms, false};
     struct sim_outbox *there =
         outbox_find(daemon->outbox, daemon->outbox_count, row.kind, row.target);
     if (effect->is_done && there) {

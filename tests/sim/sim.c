@@ -5,10 +5,12 @@
 #include "lib/text.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     FAULTS_END_S = 3 * 3600, /* from then on nothing fails, so everything must end ... */
@@ -109,13 +111,13 @@ static struct workflow *sim_workflow(struct sim *sim)
     return workflow;
 }
 
-/* After a gate has judged, a retry begins anew, unless the retry is lost and a person then resumes.
- */
+/* After a gate has judged, a retry begins anew, unless the retry is lost and a person then resumes
+ * or promotes. */
 static void sim_expect_fresh(struct sim *sim, unsigned phase, uint64_t run,
-                             enum core_command command)
+                             enum phase_command command)
 {
     bool was_lost = sim->fresh_after[phase] == run;
-    if (command == COMMAND_RESUME && was_lost) {
+    if ((command == COMMAND_RESUME || command == COMMAND_PROMOTE) && was_lost) {
         sim->fresh_from[phase] = sim->fresh_before[phase];
     } else if (command == COMMAND_RETRY) {
         if (!was_lost)
@@ -152,7 +154,7 @@ static void sim_decide(struct sim *sim)
 static void sim_person(struct sim *sim)
 {
     if (sim_fault(sim, 600)) {
-        static const enum core_command whims[] = {COMMAND_HOLD, COMMAND_CANCEL, COMMAND_RELEASE};
+        static const enum phase_command whims[] = {COMMAND_HOLD, COMMAND_CANCEL, COMMAND_RELEASE};
         daemon_command(sim, sim_below(sim, SIM_PHASES), whims[sim_below(sim, 3)]);
         return;
     }
@@ -166,7 +168,7 @@ static void sim_person(struct sim *sim)
                          record->phases[SIM_PHASES].state == PHASE_HELD);
         if (!is_asked || !sim_chance(sim, 60))
             continue;
-        enum core_command command = COMMAND_RETRY;
+        enum phase_command command = COMMAND_RETRY;
         if (phase->hold == HOLD_USER)
             command = COMMAND_RELEASE;
         else if (phase->hold == HOLD_MANUAL || (phase->hold == HOLD_GATE && sim_chance(sim, 2)))
@@ -228,8 +230,23 @@ static void check_end(struct sim *sim)
     }
 }
 
+static uint64_t seed_of_now;
+static struct sigaction abort_before, fault_before;
+
+/* Says the seed at which an assertion or a wild pointer ends the program, as a breach does. When it
+ * returns, the signal comes again. */
+static void say_seed(int signal_number)
+{
+    char text[64];
+    int length = snprintf(text, sizeof text, "# seed %llu, signal %d\n",
+                          (unsigned long long)seed_of_now, signal_number);
+    (void)!write(STDOUT_FILENO, text, (size_t)length);
+    (void)sigaction(signal_number, signal_number == SIGABRT ? &abort_before : &fault_before, NULL);
+}
+
 static void sim_run(uint64_t seed, bool is_verbose, uint64_t *seconds)
 {
+    seed_of_now = seed;
     static struct sim world;
     world = (struct sim){
         .seed = seed,
@@ -267,6 +284,9 @@ static void sim_run(uint64_t seed, bool is_verbose, uint64_t *seconds)
 int main(int argc, char **argv)
 {
     uint64_t seconds = 0;
+    struct sigaction action = {.sa_handler = say_seed};
+    (void)sigaction(SIGABRT, &action, &abort_before);
+    (void)sigaction(SIGSEGV, &action, &fault_before);
     if (argc == 3 && text_equal(argv[1], "--trace")) {
         sim_run(strtoull(argv[2], NULL, 10), true, &seconds);
         return 0;

@@ -122,6 +122,7 @@ struct sim_outbox {
     enum core_effect_kind kind;
     uint64_t target; /* the id of the event's object */
     int64_t due_ms;
+    bool is_doubtful; /* a submission that may have been carried out before a restart */
 };
 
 /* The process. */
@@ -293,7 +294,7 @@ bool daemon_take(struct sim *sim, struct core_event event, const struct sim_fold
 /* Returns the command for the lead of this run: FX_TELL_STOP, NEXT (with the run) or END; -1: there
  * is none. */
 int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next);
-void daemon_command(struct sim *sim, unsigned phase, enum core_command command);
+void daemon_command(struct sim *sim, unsigned phase, enum phase_command command);
 /* Returns the record, also while the daemon is down. */
 const struct workflow *daemon_record(const struct sim *sim);
 

@@ -234,7 +234,7 @@ static void controller_roll_back(struct sim *sim)
 
 /* Whether no run needs the pending job any more. The run after a requeue is not there yet as long
  * as the run before may still be followed. */
-static bool job_is_needless(const struct allocation *allocation)
+static bool allocation_is_needless(const struct allocation *allocation)
 {
     const struct run *run;
     bool is_idle = true;
@@ -254,8 +254,8 @@ static void check_unwanted(struct sim *sim, struct sim_job *job)
     for (size_t i = 0; i < record->allocation_count; i++) {
         const struct allocation *allocation = record->allocations[i];
         if (text_equal(allocation->token, job->token))
-            is_unwanted =
-                allocation->ended || (job->state == SIM_PENDING && job_is_needless(allocation));
+            is_unwanted = allocation->ended ||
+                          (job->state == SIM_PENDING && allocation_is_needless(allocation));
     }
     bool is_seen = is_unwanted && job->state != SIM_OVER && sim->daemon.core &&
                    sim->now >= sim->controller_up_at;

@@ -18,7 +18,7 @@ for workflow in *.yaml; do
     count=$((count + 1))
     said=$("$phasectl" check "$workflow" 2>&1)
     title="cookbook: $(sed -n 's/^name: //p' "$workflow") is good"
-    if [[ "$said" =~ ^[0-9]+\.yaml\ is\ good:\ [0-9]+\ phases?$ ]]; then
+    if [[ "$said" =~ ^[0-9]+\.yaml\ is\ good:\ [0-9]+\ phases?(,\ .+\ members)?$ ]]; then
         echo "ok $count - $title"
     else
         echo "not ok $count - $title"

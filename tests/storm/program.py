@@ -175,7 +175,7 @@ def main():
     parser.add_argument("--pace", type=float, required=True, help="seconds a step")
     parser.add_argument("--save", type=int, default=0, help="a checkpoint after so many steps")
     parser.add_argument("--own", action="store_true", help="finds its checkpoint by itself")
-    parser.add_argument("--srun", action="store_true", help="is a task of a step of its own")
+    parser.add_argument("--srun", action="store_true", help="is a task of a job step of its own")
     parser.add_argument("--fault", default="")
     training = Training(parser.parse_args())
     try:

@@ -109,6 +109,20 @@ SPEC
     zcat "$work/plain.log.gz" | phasectl check "$work/w.yaml" --log validate=/dev/stdin | grep -q '100 rows'
 }
 
+@test "check --log and extract say that a log has too many names, and read those of checks" {
+    for i in $(seq 1100); do echo "layer${i}_weight: 7"; done >"$work/layers.log"
+    echo "step=5 loss=2 gnorm=3 other=1" >>"$work/layers.log"
+    workflow
+    run phasectl check "$work/w.yaml" --log validate="$work/layers.log"
+    said="more than 1000 names of metrics; later names are left out, first 'layer1001_weight'"
+    [[ $output == *"$said"* ]]
+    [[ $output != *"never came"* ]]
+    run --separate-stderr phase-worker extract <"$work/layers.log"
+    # shellcheck disable=SC2154 # run --separate-stderr sets it
+    [[ $stderr == "phase-worker extract: "*"first 'layer1001_weight'"* ]]
+    [ "${lines[-1]}" = '{"step": 5, "loss": 2}' ]
+}
+
 @test "speed and MFU are computed from the log in the same way as during a run" {
     for step in $(seq 1 30); do
         echo "Step $step: loss=4.1, tokens/sec=100000, MFU=31.5%"

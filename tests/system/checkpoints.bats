@@ -24,7 +24,7 @@ teardown() {
     eventually 120 state "$workflow/train" held
     out=$PHASED_HOME/runs/$workflow/train/out
     run -1 phasectl retry "$workflow/train" --from 77
-    [[ $output == *"no whole checkpoint 77; it has 150, 140, 120, "*"start"* ]]
+    [[ $output == *"/train has no whole checkpoint of step 77; the others are 150, 140, 120, "*"start"* ]]
     truncate -s 100 "$out/step_000100.ckpt"
     run -1 phasectl retry "$workflow/train" --from 100
     run -0 phasectl retry "$workflow/train" --from 80
@@ -54,7 +54,7 @@ phases:
       step=\${PHASED_RESUME_STEP:-0}; loss=1
       echo "\$step" >>"\$PHASED_OUT/executed"
       trap 'echo \$loss >"\$PHASED_OUT/step_\$step"; exit 0' TERM
-      while [ \$step -lt 50 ]; do
+      while [ \$step -lt 50 ] || [ \$loss = nan ]; do
         step=\$((step + 1))
         [ \$step -lt $1 ] || [ -e "\$PHASED_OUT/mended" ] || loss=nan
         echo "step=\$step loss=\$loss"
@@ -73,6 +73,7 @@ executed() {
     phasectl daemon start
     diverging 25 | submit
     eventually 60 state 1/train held
+    [ "$(record 'SELECT outcome, cause FROM run')" = 'failed|nan' ]
     [ "$(record 'SELECT suspect_step FROM run')" = 25 ]
     [ "$(record 'SELECT count(*) > 0, min(step) >= 25 FROM checkpoint WHERE suspect')" = '1|1' ]
     [ "$(record 'SELECT checkpoint_step FROM phase')" = 20 ]
@@ -84,7 +85,7 @@ executed() {
     run -0 phasectl status 1/train
     [[ $output == *"suspect"*"$suspect: saved after a guard had failed or NaN had come"* ]]
     run -1 phasectl retry 1/train --from 77
-    [[ $output == *"it has $suspect (suspect), "*"20, 10 (steps)"* ]]
+    [[ $output == *"the others are $suspect (suspect), "*"20, 10, and start"* ]]
     daemon_kill
     phasectl daemon start
     phasectl retry 1/train

@@ -2,16 +2,13 @@
 # phasectl: its words, its errors, and what it shows of a daemon with a sandbox.
 
 bats_require_minimum_version 1.5.0
+load phased.bash
 
 setup_file() {
-    export BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
-    export SRC=${SRC:-$BATS_TEST_DIRNAME/../..}
     export FOLDER PHASED_HOME
     FOLDER=$(mktemp -d /tmp/phased-test-XXXXXX)
     PHASED_HOME=$FOLDER/home
     unset SLURM_CONF NO_COLOR
-    command -v slurmctld >/dev/null || PATH=$PATH:/usr/sbin
-    export PATH=$BIN:$PATH
     phasectl sandbox start --nodes 1 >"$FOLDER/sandbox.out"
     phasectl daemon start >"$FOLDER/daemon.out"
 }
@@ -53,6 +50,10 @@ phases:
 YAML
 }
 
+# says PATTERN WORD...: what phasectl prints.
+# shellcheck disable=SC2053 # a pattern
+says() { [[ $(phasectl "${@:2}") == $1 ]]; }
+
 # Submits the workflow, and prints its number.
 submitted() {
     workflow "$1" >small.yaml
@@ -69,7 +70,10 @@ submitted() {
     for verb in $verbs; do
         run -0 phasectl "$verb" --help
         [[ ${lines[0]} == "usage: phasectl $verb"* ]]
+        [ "$(phasectl help "$verb")" = "$output" ]
     done
+    run -0 phasectl help --help
+    [ "$output" = "$(phasectl --help)" ]
 }
 
 @test "wrong words give a message with a hint, and exit code 2" {
@@ -86,6 +90,8 @@ submit a.yaml --wacth
 submit a.yaml --set iterations
 submit a.yaml --watch=yes
 submit a.yaml --after 44 --after 36
+submit a.yaml --priority 1000001
+submit a.yaml --priority -1000001
 metrics 7 --last 3 --last=4
 status seven
 status 7/
@@ -101,6 +107,12 @@ sandbox stop --nodes 3
 WORDS
     run -2 phasectl sumbit
     [[ $output == *"did you mean 'submit'"* ]]
+    run -2 phasectl explain 7
+    [[ $output == *"did you mean 'why' or 'gate'?"* ]]
+    run -2 phasectl run my.yaml
+    [[ $output == *"did you mean 'submit' or 'runs'?"* ]]
+    run -2 phasectl help squeue
+    [[ $output == *"did you mean 'status'?"* ]]
     run -2 phasectl submit a.yaml --wacth
     [[ $output == *"did you mean --watch"* ]]
     run -2 phasectl submit a.yaml --after 44 --after 36
@@ -121,7 +133,8 @@ WORDS
 }
 
 @test "a closed pipe ends the output without a message" {
-    run bash -c 'set -o pipefail; phasectl --help | true; phasectl check --print small.yaml 2>&1 | true'
+    workflow 20 >small.yaml
+    run bash -c 'phasectl --help | true; phasectl check --print small.yaml | true'
     [ -z "$output" ]
 }
 
@@ -141,6 +154,9 @@ WORDS
     workflow 30 >two.yaml
     run -0 phasectl check one.yaml two.yaml
     [ "$output" = $'one.yaml is good: 2 phases\ntwo.yaml is good: 2 phases' ]
+    sed 's/params: {steps: 10}/matrix: {steps: [1, 2, 3]}/; s/^    gate:.*/    best: {min: last(loss)}/; /low:\|falling:/d' one.yaml >sweep.yaml
+    run -0 phasectl check sweep.yaml
+    [ "$output" = 'sweep.yaml is good: 2 phases, one with 3 members' ]
     run -1 phasectl check one.yaml bad.yaml missing.yaml two.yaml
     [[ ${lines[0]} == "one.yaml is good: "* && ${lines[1]} == "bad.yaml:15:"*"at_mots"* ]]
     [[ $output == *$'\n'"phasectl: "*"missing.yaml"*$'\n'"two.yaml is good: 2 phases" ]]
@@ -255,6 +271,8 @@ PHASED
     run -0 phasectl watch "$id"
     run -0 phasectl gate "$id/first"
     [[ $output == "gate of $id/first: overruled by a person, "*"low 10 is "* ]]
+    [ "$(record "SELECT overridden, (SELECT decided_by FROM promotion WHERE promotion.phase = phase.id)
+                 FROM phase WHERE workflow = $id AND name = 'first'")" = '1|user' ]
     [ "$(phasectl gate "$id/second")" = "gate of $id/second: the gate has no checks: a run that succeeds passes" ]
 }
 
@@ -274,6 +292,8 @@ phases:
 YAML
     id=$(phasectl submit fails.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
     phasectl watch "$id" || true
+    run -0 phasectl status "$id/only#1"
+    [[ $output == *"  folder "*"/runs/$id/only/1"* && $output != *_* ]]
     for address in "$id" "$id/only" "$id/only#1"; do
         run -0 phasectl why "$address"
         [[ ${lines[0]} == "$id/only is held: "* ]]
@@ -327,14 +347,14 @@ YAML
     run -1 phasectl promote "$id/first"
     workflow 60 | sed 's/echo made of.*/exec sleep 600/' >small.yaml
     id=$(phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
-    until [[ $(phasectl status "$id/first") == *running* ]]; do sleep 0.1; done
+    eventually 60 says '*running*' status "$id/first"
     phasectl hold "$id"
     run -1 phasectl watch "$id"
     [[ $output == *"phasectl release $id/first"*"phasectl cancel $id/first"* ]]
     [[ $output != *"phasectl retry"* ]]
     run -1 phasectl retry "$id/first"
     # For Slurm, the job has failed. For the reader, nothing has.
-    until [[ $(phasectl status "$id/first#1" --json) == *'"job_state": "failed"'* ]]; do sleep 0.1; done
+    eventually 60 says '*"job_state": "failed"*' status "$id/first#1" --json
     [[ $(phasectl why "$id/first") != *NonZeroExitCode* ]]
     phasectl cancel "$id/first"
 }
@@ -350,6 +370,21 @@ $id/second skipped: a phase before it was cancelled" ]
     [[ $stderr == "phasectl: "*": retry it" ]]
     run -0 phasectl why "$id/first"
     [[ $output == *"what can be done:"*"phasectl retry $id/first "* ]]
+}
+
+@test "a warning of a run stands before what can be done" {
+    local id output
+    workflow 1 >small.yaml
+    id=$(PHASED_NVML=/none.so phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
+    run -1 phasectl watch "$id"
+    output=$(phasectl why "$id")
+    [[ $output == *$'\n'"$id/first#1 succeeded"$'\n  warning: preflight could not tell'*"what can be done:"* ]]
+    [ "$(grep -c warning: <<<"$output")" = 1 ]
+}
+
+@test "watch without an address needs a terminal, and says so" {
+    run -2 --separate-stderr phasectl watch </dev/null
+    [[ $stderr == *"without an address, watch needs a terminal"* ]]
 }
 
 @test "params from --set reach the program" {
@@ -573,31 +608,36 @@ SPEC
     [[ $(phasectl status --json "$id/only") == *$'bad \302\2332J turned \342\200\256'* ]]
 }
 
-@test "watch survives a restart of the daemon" {
+@test "watch and the job survive a restart of the daemon" {
     local id watcher
-    workflow 20 | sed 's/echo "step/sleep 0.5; &/' >small.yaml
+    workflow 20 | sed "s|echo made of|until [ -e $PWD/go ]; do sleep 0.1; done; &|" >small.yaml
     id=$(phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
     phasectl watch "$id" >watched 3>&- &
     watcher=$!
-    until grep -q active watched; do sleep 0.1; done
+    eventually 60 grep -q active watched
     phasectl daemon stop
+    [ "$(SLURM_CONF=$PHASED_HOME/sandbox/slurm.conf squeue -h -o %T)" = RUNNING ]
+    eventually 60 grep -q 'the daemon does not answer; waiting for it' watched
+    touch go
     phasectl daemon start
     wait $watcher
+    [ "$(record "SELECT count(*), max(attempt) FROM run JOIN phase ON phase.id = run.phase WHERE workflow = $id")" = '2|1' ]
     grep -q 'the daemon does not answer; waiting for it' watched
     grep -q "workflow $id (small) succeeded" watched
 }
 
 @test "Ctrl-C ends the watching and leaves the workflow alone" {
     local id watcher status=0
-    workflow 20 | sed 's/echo "step/sleep 0.5; &/' >small.yaml
+    workflow 20 | sed "s|echo made of|until [ -e $PWD/go ]; do sleep 0.1; done; &|" >small.yaml
     id=$(phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
     phasectl watch "$id" >watched 2>said 3>&- &
     watcher=$!
-    until grep -q queued watched; do sleep 0.1; done
+    eventually 60 grep -q queued watched
     kill -INT $watcher
     wait $watcher || status=$?
     [ $status = 130 ]
     grep -q "phasectl: stopped watching; workflow $id goes on" said
+    touch go
     run -0 phasectl watch "$id"
 }
 

@@ -93,6 +93,10 @@ one_job() {
     cmp "$REFERENCE/step_000400.ckpt" "$(out large)/step_000400.ckpt"
 }
 
+both_resumed() {
+    [ "$(record 'SELECT count(*) FROM run WHERE attempt = 2 AND resume_step >= 20')" = 2 ]
+}
+
 outcomes_of() {
     record "SELECT outcome FROM run JOIN phase ON phase.id = run.phase 
             WHERE phase.name = '$1' AND outcome IS NOT NULL ORDER BY attempt" | paste -sd' '
@@ -147,6 +151,7 @@ waits() {
     eventually 150 state "$workflow" succeeded
     [ "$(outcomes_of small)" = 'preempted succeeded' ]
     [ "$(outcomes_of large)" = 'preempted succeeded' ]
+    both_resumed
     [ "$(restarts)" = 1 ]
     one_job
     [ "$(record 'SELECT count(DISTINCT step) FROM metric')" = 400 ]
@@ -166,6 +171,7 @@ waits() {
     eventually 60 state "$workflow" succeeded
     [ "$(outcomes_of small)" = 'preempted succeeded' ]
     [ "$(outcomes_of large)" = 'preempted succeeded' ]
+    both_resumed
     one_job
 }
 

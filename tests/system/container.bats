@@ -18,8 +18,11 @@ image_root() {
     ln -s bash "$1/bin/sh"
 }
 
-# Settings of podman for this machine: images in the sandbox, and limits that this user may set.
+# Settings of podman for this machine: images in the sandbox, and limits that this user may set. They
+# are exported first, so that podman never works on the storage of whoever runs the tests.
 podman_settings() {
+    export CONTAINERS_STORAGE_CONF=$SANDBOX/podman/storage.conf
+    export CONTAINERS_CONF=$SANDBOX/podman/containers.conf XDG_RUNTIME_DIR=$SANDBOX/podman
     mkdir -p "$SANDBOX/podman"
     cat >"$SANDBOX/podman/storage.conf" <<CONF
 [storage]
@@ -33,8 +36,19 @@ default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
 [engine]
 runtime = "$1"
 CONF
-    export CONTAINERS_STORAGE_CONF=$SANDBOX/podman/storage.conf
-    export CONTAINERS_CONF=$SANDBOX/podman/containers.conf XDG_RUNTIME_DIR=$SANDBOX/podman
+}
+
+# `podman system reset` would also remove the networks and the machines of whoever runs the tests. The
+# files of images belong to other users of a namespace of podman, unless root runs the tests.
+podman_down() {
+    [ -e "${CONTAINERS_STORAGE_CONF:-}" ] || return 0
+    podman rm --all --force >/dev/null 2>&1 || true
+    podman rmi --all --force >/dev/null 2>&1 || true
+    if [ "$(id -u)" = 0 ]; then
+        rm -rf "$SANDBOX/podman"
+    else
+        podman unshare rm -rf "$SANDBOX/podman"
+    fi
 }
 
 # Makes $IMAGE, and says why podman starts no container here.
@@ -62,7 +76,7 @@ setup_file() {
     podman_up
 }
 teardown_file() {
-    [ ! -d "${SANDBOX:-}/podman" ] || podman system reset --force >/dev/null 2>&1 || true
+    podman_down
     sandbox_down
 }
 setup() {

@@ -1,13 +1,16 @@
 #!/usr/bin/env bats
-# The daemon as a program: its options, its sockets with bad input, its start without Slurm, and a
-# stop that leaves jobs alone.
+# The daemon as a program: its options, its sockets with bad input, its start without Slurm, and
+# its stop.
 
+bats_require_minimum_version 1.5.0
 load phased.bash
 
 setup_file() { sandbox_up 2; }
 teardown_file() { sandbox_down; }
 setup() { home_up; }
-teardown() { home_down; }
+teardown() {
+    home_down
+}
 
 ask() { # METHOD PATH [CURL OPTION...]: status and body over the Unix socket
     curl -s --max-time 30 -w '%{http_code} ' --unix-socket "$PHASED_HOME/phased.sock" -X "$1" \
@@ -187,17 +190,28 @@ PYTHON
     [[ $output == *"phased ended with exit code 4"* ]]
 }
 
-# start_with_locked_record LOCK: another program has the lock of SQLite, and hears its commands from
-# LOCKER. The daemon is started by the process $starter, whose words are in the file `said`.
-start_with_locked_record() {
+# lock_record LOCK: another program takes the lock of SQLite, when no daemon writes, and hears its
+# commands from LOCKER.
+lock_record() {
     local line
-    phasectl daemon start
-    phasectl daemon stop
-    coproc LOCKER { sqlite3 "$PHASED_HOME/phased.db" 2>&1; }
+    coproc LOCKER { sqlite3 -cmd '.timeout 20000' "$PHASED_HOME/phased.db" 2>&1; }
     # shellcheck disable=SC2153
     echo "BEGIN $1; SELECT 'locked';" >&"${LOCKER[1]}"
-    read -r -t 20 line <&"${LOCKER[0]}"
+    read -r -t 30 line <&"${LOCKER[0]}"
     [ "$line" = locked ]
+}
+
+unlock_record() {
+    echo "COMMIT;" >&"${LOCKER[1]}"
+    echo ".quit" >&"${LOCKER[1]}"
+}
+
+# start_with_locked_record LOCK: the daemon is started by the process $starter, whose words are in
+# the file `said`, while another program has the lock.
+start_with_locked_record() {
+    phasectl daemon start
+    phasectl daemon stop
+    lock_record "$1"
     phasectl daemon start >"$PHASED_HOME/said" 2>&1 3>&- &
     starter=$!
 }
@@ -206,8 +220,7 @@ start_with_locked_record() {
     start_with_locked_record IMMEDIATE
     eventually 60 grep "another program has the record .*/phased.db locked.*: waiting for it, at most 60 s" "$PHASED_HOME/said"
     grep "another program has the record" "$PHASED_HOME/phased.log"
-    echo "COMMIT;" >&"${LOCKER[1]}"
-    echo ".quit" >&"${LOCKER[1]}"
+    unlock_record
     wait "$starter"
     grep "phased .* started" "$PHASED_HOME/said"
 }
@@ -227,8 +240,7 @@ start_with_locked_record() {
     phasectl daemon stop >"$PHASED_HOME/stopped" 2>&1 3>&- &
     local stopper=$!
     eventually 60 grep "is starting or ending, .*: waiting for it, at most 90 s" "$PHASED_HOME/stopped"
-    echo "COMMIT;" >&"${LOCKER[1]}"
-    echo ".quit" >&"${LOCKER[1]}"
+    unlock_record
     wait "$stopper"
     [ "$(tail -n 1 "$PHASED_HOME/stopped")" = 'phased stopped' ]
     wait "$starter" || true # it may not have seen the daemon between its start and its end
@@ -238,16 +250,12 @@ start_with_locked_record() {
 
 @test "a lock on the record delays a running daemon, and nothing is lost" {
     phasectl daemon start
-    coproc LOCKER { sqlite3 "$PHASED_HOME/phased.db" 2>&1; }
-    echo "BEGIN IMMEDIATE; SELECT 'locked';" >&"${LOCKER[1]}"
-    read -r -t 20 line <&"${LOCKER[0]}"
-    [ "$line" = locked ]
+    lock_record IMMEDIATE
     sleeper >"$PHASED_HOME/spec.yaml"
     run phasectl submit "$PHASED_HOME/spec.yaml" # not promised
     [ "$status" = 1 ]
     [[ $output == *"locked"* ]]
-    echo "COMMIT;" >&"${LOCKER[1]}"
-    echo ".quit" >&"${LOCKER[1]}"
+    unlock_record
     is_writable() { ! phasectl daemon status | grep "cannot be written"; }
     eventually 60 is_writable
     workflow=$(sleeper | submit)
@@ -312,18 +320,6 @@ start_with_locked_record() {
     phasectl cancel 1
 }
 
-@test "stopping the daemon leaves the job alone, and the next daemon adopts the job" {
-    phasectl daemon start
-    sleeper | submit
-    eventually 60 state 1/only active
-    phasectl daemon stop
-    in_state RUNNING
-    touch "$PHASED_HOME/runs/1/only/out/go"
-    phasectl daemon start
-    eventually 60 state 1 succeeded
-    [ "$(record 'SELECT count(*) FROM run')" = 1 ]
-}
-
 @test "the daemon finds a controller that has moved, and starts again with the same process id" {
     phasectl daemon start
     local pid began id
@@ -346,7 +342,9 @@ start_with_locked_record() {
 
 @test "a daemon whose process is stopped does not answer, and phasectl says how it goes on" {
     phasectl daemon start
-    local pid
+    local pid id
+    id=$(two_phases | submit)
+    eventually 60 state "$id" succeeded
     pid=$(daemon_pid)
     kill -STOP "$pid"
     run phasectl daemon status
@@ -355,8 +353,29 @@ start_with_locked_record() {
     run phasectl daemon stop
     [ "$status" = 1 ]
     [[ $output == *"'kill -CONT $pid'"* ]]
+    run --separate-stderr phasectl logs "$id/second" --no-time
+    [ "$status" = 0 ]
+    [ "$output" = 'step=1 loss=2' ]
+    [[ $stderr == *"'kill -CONT $pid' lets it go on; reading the files of runs" ]]
+    two_phases >"$PHASED_HOME/later.yaml"
+    phasectl submit "$PHASED_HOME/later.yaml" 2>"$PHASED_HOME/said" 3>&- &
+    local submit=$!
+    eventually 60 grep -q "'kill -CONT $pid' lets it go on; waiting for it .*nothing is submitted" "$PHASED_HOME/said"
     kill -CONT "$pid"
+    wait "$submit"
+    [ "$(record 'SELECT count(*) FROM workflow')" = 2 ]
     [[ $(phasectl daemon status) == *"is running (pid $pid, "* ]]
+}
+
+@test "a test kills no process that has the number of a daemon that has ended" {
+    bash -c 'exec -a "phase-worker node $1" sleep 1000' bash "$PHASED_HOME" 3>&- &
+    OTHER=$!
+    echo "{\"pid\":$OTHER}" >"$PHASED_HOME/daemon.json"
+    eventually 60 grep -qz phase-worker "/proc/$OTHER/cmdline"
+    run daemon_pid
+    [ "$status" != 0 ]
+    daemon_kill
+    grep -qz phase-worker "/proc/$OTHER/cmdline"
 }
 
 @test "a daemon whose answer has no process number is not signalled" {
@@ -373,10 +392,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return ""
 socketserver.UnixStreamServer(sys.argv[1], Handler).serve_forever()
 PYTHON
-    local server=$!
+    OTHER=$!
     eventually 60 test -S "$PHASED_HOME/phased.sock"
     run phasectl daemon stop
-    kill "$server"
+    kill "$OTHER"
     [ "$status" = 1 ]
     [[ $output == *'the answer of phased has no process number' ]]
 }

@@ -1,6 +1,6 @@
 # Shared by the bats files about the daemon as a job. Load it after phased.bash.
 
-# ping MEMBER: what the daemon says of itself.
+# ping MEMBER: a member of the daemon's answer to a ping.
 ping() { phasectl daemon status --json 2>/dev/null | jq -r ".$1"; }
 
 serves_as() { [ "$(ping job)" = "$1" ]; }

@@ -53,7 +53,7 @@ teardown() { home_down; }
     job=$(ping job)
     scancel "$job"
     eventually 60 job_has_ended "$job"
-    eventually 60 tells "^its job has gone, .*start --as-job"
+    eventually 60 tells "^its job has ended: .*start --as-job"
     run -1 phasectl status
     [[ $output = *"no daemon serves $PHASED_HOME now"* ]]
     run -1 phasectl daemon start
@@ -70,11 +70,11 @@ teardown() { home_down; }
     run phasectl daemon stop
     kill -CONT "$(cat "$SANDBOX/pid/slurmctld")"
     [ "$status" = 1 ]
-    eventually 60 tells 'it is to stop'
+    eventually 60 tells 'a stop was requested'
     run -1 phasectl daemon start --as-job
     [[ $output = *"already"* ]]
-    run phasectl daemon status
-    [[ $output != *"it is to stop"* ]]
+    run -0 phasectl daemon status
+    [[ $output != *"a stop was requested"* ]]
     phasectl daemon stop
 }
 

@@ -15,7 +15,11 @@ setup() {
     home_up
     unset "${!SBATCH_@}"
 }
-teardown() { home_down; }
+teardown() {
+    [ -n "${BATS_TEST_COMPLETED:-}" ] ||
+        for partition in third fourth; do scontrol delete PartitionName=$partition 2>/dev/null || true; done
+    home_down
+}
 
 # found SEVERITY WHAT TEXT: the JSON output has such a finding. TEXT is a regular expression.
 found() {
@@ -73,6 +77,24 @@ os.execvp("phasectl", ["phasectl", "doctor", "--json"])'
     found error record "a newer phased wrote"
 }
 
+@test "doctor tells a daemon that runs another program than the one beside phasectl" {
+    local folder=$PHASED_HOME/build
+    mkdir -p "$folder/bin"
+    ln -s "$BIN/../lib" "$BIN/../libexec" "$BIN/../share" "$folder/"
+    cp "$BIN"/phase* "$folder/bin/"
+    "$folder/bin/phasectl" daemon start
+    run -0 "$folder/bin/phasectl" doctor --json
+    found ok daemon "^phased [0-9.]+ runs \(pid [0-9]+\)$"
+    cp "$BIN/phased" "$folder/new"
+    mv "$folder/new" "$folder/bin/phased"
+    run -0 "$folder/bin/phasectl" doctor --json
+    found warning daemon "runs \(pid [0-9]+\), but it is not the program that is beside phasectl now$"
+    "$folder/bin/phasectl" daemon stop
+    "$folder/bin/phasectl" daemon start
+    run -0 "$folder/bin/phasectl" doctor --json
+    found ok daemon "^phased [0-9.]+ runs"
+}
+
 @test "a home that others may write to is an error, and a missing home is not" {
     chmod 770 "$PHASED_HOME"
     chgrp 65534 "$PHASED_HOME" || chmod 777 "$PHASED_HOME" # an ordinary user has no other group
@@ -88,7 +110,7 @@ os.execvp("phasectl", ["phasectl", "doctor", "--json"])'
     mount -t tmpfs -o size=1m,nr_inodes=50 none "$PHASED_HOME" 2>/dev/null || skip "this user cannot mount"
     run -1 phasectl doctor --json
     umount "$PHASED_HOME"
-    found error space "^0.0 GiB free"
+    found error space "^[0-9.]+ ([KM]iB|bytes) free"
     found error inodes "more files fit"
     found warning home "tmpfs"
 }

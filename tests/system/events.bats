@@ -11,7 +11,9 @@ setup() {
     cd "$PHASED_HOME" || return
     phasectl daemon start
 }
-teardown() { home_down; }
+teardown() {
+    home_down
+}
 
 # Whether the file has all events of the record, each once and in order.
 has_all_events() {
@@ -67,9 +69,9 @@ gone() { ! kill -0 "$1"; }
 }
 
 @test "events --follow goes on after a restart of the daemon, without loss and nothing twice" {
-    local follower status=0
+    local status=0
     phasectl events --follow >followed 2>said 3>&- &
-    follower=$!
+    beside=$!
     two_phases | submit
     eventually 60 ended 1 followed
     daemon_kill
@@ -82,27 +84,26 @@ gone() { ! kill -0 "$1"; }
     two_phases | submit
     eventually 60 ended 3 followed
     has_all_events followed
-    kill -INT $follower
-    wait $follower || status=$?
+    kill -INT $beside
+    wait $beside || status=$?
     [ $status = 0 ]
     [ "$(grep -c 'does not answer' said)" -le 2 ]
 }
 
 @test "events --follow ends when nobody reads any more, also while nothing happens" {
-    local follower
     two_phases | submit
     eventually 60 state 1 succeeded
     mkfifo pipe
     phasectl events --follow >pipe 2>said 3>&- &
-    follower=$!
+    beside=$!
     head -n 2 pipe >two
-    eventually 60 gone $follower
+    eventually 60 gone $beside
     [ "$(jq -c .event two | xargs)" = '1 2' ]
     [ ! -s said ]
 }
 
 @test "logs --follow says that it stops when the daemon stays away" {
-    local library=(/usr/lib*/*/faketime/libfaketimeMT.so.1) id follower status=0
+    local library=(/usr/lib*/*/faketime/libfaketimeMT.so.1) id status=0
     [ -e "${library[0]}" ] || skip "there is no libfaketime"
     id=$(submit <<SPEC
 name: away
@@ -114,15 +115,15 @@ SPEC
     echo +0 >clock
     env LD_PRELOAD="${library[0]}" FAKETIME_TIMESTAMP_FILE="$PHASED_HOME/clock" FAKETIME_NO_CACHE=1 \
         phasectl logs -f "$id/only" >followed 2>said 3>&- &
-    follower=$!
+    beside=$!
     eventually 60 grep -q begun followed
     phasectl daemon stop
     touch go
     eventually 60 test -s "$PHASED_HOME/runs/$id/only/1/outcome.json"
     # The first question after the end finds no daemon; the clock goes on then.
-    goes_on() { echo "+$((SECONDS * 100))" >clock; gone $follower; }
+    goes_on() { echo "+$((SECONDS * 100))" >clock; gone $beside; }
     eventually 60 goes_on
-    wait $follower || status=$?
+    wait $beside || status=$?
     phasectl daemon start
     [ $status = 1 ]
     grep -q 'phasectl: stopped following: no daemon is running' said
@@ -131,11 +132,20 @@ SPEC
 @test "a submission without an answer may be queued, and phasectl says so" {
     command -v socat || skip "socat is not installed"
     phasectl daemon stop
-    # Something takes each request, and ends the connection.
-    socat "UNIX-LISTEN:$PHASED_HOME/phased.sock,fork" SYSTEM:'head -c 100 >requests' 3>&- &
+    # Something answers a ping, takes each other request, and ends the connection.
+    cat >taker <<'SH'
+read -r request
+case $request in
+*/v1/ping*) printf 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}' ;;
+*) head -c 100 >>requests ;;
+esac
+SH
+    socat "UNIX-LISTEN:$PHASED_HOME/phased.sock,fork" SYSTEM:'sh taker' 3>&- &
+    beside=$!
     eventually 10 test -S "$PHASED_HOME/phased.sock"
     run --separate-stderr phasectl submit "$SRC/etc/workflows/demo.yaml"
-    kill $!
+    kill $beside
     [ "$status" = 1 ]
-    [[ $stderr == *"the submission may be queued all the same; look with 'phasectl status'"* ]]
+    [[ $stderr == *"the submission may be queued nevertheless; look with 'phasectl status'"* ]]
+    [ -s requests ]
 }

@@ -11,7 +11,6 @@ setup() {
     cd "$PHASED_HOME" || return
 }
 teardown() {
-    kill "${earlier:-}" "${follower:-}" 2>/dev/null || true
     home_down
 }
 

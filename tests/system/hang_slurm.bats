@@ -69,12 +69,13 @@ why_says() {
 }
 
 @test "a job that Slurm suspends is not taken for a hanging job" {
-    id=$(training 0 | sed 's/^      sleep 2.1.*/      for i in {1..10}; do sleep 0.5; echo alive; done/' | submit)
+    id=$(training 0 | sed 's/^      sleep 2.1.*/      until [ -e "$PHASED_OUT\/go" ]; do sleep 0.5; echo alive; done/' | submit)
     eventually 60 test -e "$PHASED_HOME/runs/$id/train/out/step_3"
     job=$(record 'SELECT slurm_id FROM job')
     scontrol suspend "$job"
     sleep 6 # twice the limit
     scontrol resume "$job"
+    touch "$PHASED_HOME/runs/$id/train/out/go"
     eventually 60 state "$id" succeeded
     [ "$(record 'SELECT count(*) FROM run')" = 1 ]
 }

@@ -20,7 +20,7 @@ script() {
 }
 
 # What the script prints when sbatch starts it, and when phased starts it. When srun itself reports an
-# error, the node's Slurm lost the step. That says nothing of the script, so sbatch starts it again.
+# error, the node's Slurm lost the job step. That says nothing of the script, so sbatch starts it again.
 # printed_by_sbatch [OPTION...]
 printed_by_sbatch() {
     local attempt
@@ -54,7 +54,7 @@ srun -N 1 -n 1 pwd
 BODY
     # 26.05 asks for the login environment where --export names a variable, and that needs a slurmd
     # that runs as root. ALL does not ask for it.
-    # 26.05 also gives the batch script the id of its own step, which no script uses.
+    # 26.05 also gives the batch script the id of its own job step, which no script uses.
     under_sbatch=$(SEED=7 printed_by_sbatch --export=ALL | grep -vE '^SLURM_STEP_?ID=-5$')
     [[ $under_sbatch == *'3/4 n2 1 1'* ]]
     diff <(echo "$under_sbatch") <(printed_by_phased)
@@ -102,16 +102,35 @@ BODY
     diff <(echo "$under_sbatch") <(printed_by_phased)
 }
 
-@test "a script that requeues itself knows that it begins again" {
+@test "a script that requeues itself and prints no step begins again each time in the same job" {
     phasectl daemon start
     script /bin/bash --time=10 <<'BODY'
 echo "${SLURM_RESTART_COUNT-none}" >>runs
-[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || { scontrol requeue "$SLURM_JOB_ID"; sleep 60; }
+[ "${SLURM_RESTART_COUNT:-0}" -gt 3 ] || { scontrol requeue "$SLURM_JOB_ID"; sleep 60; }
 BODY
     cd "$PHASED_HOME/work"
     phasectl submit train.sh
-    eventually 90 state 1 succeeded
-    diff <(printf 'none\n1\n') runs
+    eventually 180 state 1 succeeded
+    diff <(printf '%s\n' none 1 2 3 4) runs
+    [ "$(record 'SELECT count(*) FROM job')" = 1 ]
+}
+
+@test "a script that requeues itself and exits is not finished, whether Slurm or its exit is faster" {
+    phasectl daemon start
+    mkdir "$PHASED_HOME/work"
+    cd "$PHASED_HOME/work"
+    for run in 1 2 3 4 5 6; do
+        script /bin/bash --time=10 <<BODY
+echo "\$SLURM_JOB_ID \${SLURM_RESTART_COUNT-none}" >>runs.$run
+[ "\${SLURM_RESTART_COUNT:-0}" -gt 0 ] || { scontrol requeue "\$SLURM_JOB_ID"; exit $((run % 2)); }
+BODY
+        phasectl submit train.sh
+    done
+    for run in 1 2 3 4 5 6; do
+        eventually 90 state "$run" succeeded
+        cut -d' ' -f2 "runs.$run" | diff <(printf 'none\n1\n') -
+        [ "$(phasectl runs "$run" --json | jq -c '[.[].outcome] | sort')" = '["preempted","succeeded"]' ]
+    done
 }
 
 @test "the variables that sbatch reads count more than the lines of a script" {
@@ -142,15 +161,17 @@ BODY
     phasectl daemon start
     reference_up
     script /bin/bash '--partition=preempt --gres=gpu:h100:1 --time=30' <<BODY
-echo "\$SLURM_JOB_ID" >>runs
+echo "\$SLURM_JOB_ID" >>executed
 last=\$(ls -v step_*.ckpt 2>/dev/null | tail -n 1)
-exec $TRAINING --out . \${last:+--resume "\$last"} --iterations 150 --save-every 20
+exec $TRAINING --out . \${last:+--resume "\$last"} --iterations 150 --save-every 20 \
+    --wait-at 110
 BODY
     workflow=$(cd "$PHASED_HOME/work" && phasectl submit train.sh | grep -oE '[0-9]+' | head -n 1)
-    eventually 60 test -e "$PHASED_HOME/work/step_000020.ckpt"
+    eventually 60 test -e "$PHASED_HOME/work/step_000100.ckpt"
     preempt
     eventually 120 state "$workflow" succeeded
-    [ "$(wc -l <"$PHASED_HOME/work/runs")" -ge 2 ]
+    [ "$(wc -l <"$PHASED_HOME/work/executed")" -ge 2 ]
+    phasectl logs "$workflow" | grep 'resumed at step 1[01][0-9]'
     cmp "$REFERENCE/step_000150.ckpt" "$PHASED_HOME/work/step_000150.ckpt"
 }
 
@@ -209,7 +230,8 @@ BODY
     # The script was stopped ten seconds before the end, and not when Slurm sent its signal.
     [ "$(record 'SELECT run.ended - job.started >= 48000 FROM run JOIN job')" = 1 ]
     run phasectl why "$workflow"
-    [[ $output == *"timed out at step "*", with no checkpoint to go on from"* ]]
+    advice='submit it again with a longer time or with `checkpoint`; retry only if the script resumes by itself'
+    [[ $output == *"timed out at step "*" without a checkpoint: $advice"* ]]
     [[ $output == *"phasectl retry $workflow/train"* ]]
     phasectl cancel "$workflow"
 }

@@ -25,7 +25,7 @@ setup() {
 }
 
 teardown() {
-    [ -z "${SERVICE:-}" ] || kill -TERM "$SERVICE" 2>/dev/null || true
+    end_jobs
     [ ! -e "$PHASED_HOME/sandbox/slurm.conf" ] || export SLURM_CONF=$PHASED_HOME/sandbox/slurm.conf
     phasectl daemon stop >/dev/null 2>&1 || true
     phasectl sandbox stop >/dev/null 2>&1 || true
@@ -43,7 +43,7 @@ with_slurm() {
     [ "$(command -v phasectl)" = "$PREFIX/bin/phasectl" ]
     phasectl daemon start >/dev/null
     run -0 env -i PATH="$PATH" PHASED_HOME="$PHASED_HOME" phasectl submit \
-        "$PREFIX/share/doc/phased/examples/demo.yaml" --watch
+        "$PREFIX/share/doc/phased/examples/demo.yaml" --watch --set production.iterations=320
     [[ $output == *"workflow 1 (trm) succeeded after "* ]]
     # What ran is what was installed: the daemon, and the worker that it gave to Slurm.
     [ "$(readlink "/proc/$(daemon_pid)/exe")" = "$PREFIX/bin/phased" ]
@@ -54,7 +54,7 @@ with_slurm() {
 @test "the data, the manual, the completions and the Python module are found in their places" {
     cd /
     run phase-preflight
-    [ "$status" != 2 ] # 2: it has no thresholds
+    [[ $status = [013] ]] # 2: it has no thresholds
     for page in phased.1 phasectl.1 phase-worker.1 phase-model.1 phase-preflight.1 phased-spec.5 phased-failures.5; do
         [ -s "$PREFIX/share/man/man${page##*.}/$page" ]
     done
@@ -110,7 +110,6 @@ with_slurm() {
 
     kill -TERM "$SERVICE"
     wait "$SERVICE"
-    SERVICE=
     grep -qx 'STOPPING=1' "$said"
 }
 

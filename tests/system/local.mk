@@ -24,6 +24,7 @@ check_PROGRAMS += tests/system/test_cluster
 TESTS += tests/system/test_cluster
 endif
 tests_system_test_cluster_SOURCES = tests/system/test_cluster.c
+tests_system_test_cluster_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 tests_system_test_cluster_LDADD = $(SLURM_CLUSTER_LIBS) $(CMOCKA_LIBS)
 endif
 
@@ -33,13 +34,15 @@ EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faul
 	tests/system/requeue_daemon.bats tests/system/requeue.bash \
 	tests/system/slurm_faults.bats tests/system/training.bash tests/system/training.py \
 	tests/system/silent.bats tests/system/failover.bats
-EXTRA_DIST += tests/system/install.bats tests/system/tarball.bats tests/system/service.py
+TESTS += tests/system/build.bats
+EXTRA_DIST += tests/system/build.bats tests/system/install.bats tests/system/tarball.bats tests/system/service.py
 EXTRA_DIST += tests/system/daemon_job.bats tests/system/daemon_successor.bats \
 	tests/system/daemon_job.bash
 TESTS += tests/system/export.bats
 EXTRA_DIST += tests/system/export.bats tests/system/export.py
 EXTRA_DIST += tests/system/page.bats tests/system/page.py tests/system/page_browser.py \
-	tests/system/page_away.py tests/system/page_charts.py tests/system/page_runs.py
+	tests/system/page_away.py tests/system/page_charts.py tests/system/page_home.py \
+	tests/system/page_runs.py tests/system/page_states.py
 EXTRA_DIST += tests/system/ssh.bats
 TESTS += tests/system/mcp.bats
 EXTRA_DIST += tests/system/mcp.bats tests/system/mcp.py

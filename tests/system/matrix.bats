@@ -251,6 +251,45 @@ SPEC
     phasectl logs 1/sweep.5 | grep -q 'step=1 loss=5'
 }
 
+lane_has_left() {
+    ! pgrep -f "phase-worker guest $1\$"
+}
+
+# While the daemon is away, the lane of a member leaves. Then the lane gets the third member.
+lane_comes_back() {
+    local lane
+    PHASED_CRASH=tell-next:2:before phasectl daemon start
+    submit <<SPEC
+name: together
+phases:
+  sweep:
+    resources: {nodes: 1, gpus: h100:1, cpus: 1, mem: 10M, time: 30m}
+    linger: 5s
+    matrix: {lr: [1, 2, 3]}
+    pack: {parallel: 2}
+    run: |
+      echo "\$lr \$SLURM_JOB_ID" >>"\$PHASED_OUT/../../executed"
+      until [ \$lr = 3 ] || [ \$lr = $1 ] || [ -e "\$PHASED_OUT/../../sweep.3/out/ended" ]; do sleep 0.2; done
+      touch "\$PHASED_OUT/ended"
+      echo step=1 loss=\$lr
+    best: {min: last(loss)}
+SPEC
+    eventually 60 daemon_is_gone
+    lane=$(jq -r .job_dir "$PHASED_HOME/runs/1/sweep.$1/1/run.json")
+    eventually 60 lane_has_left "$lane"
+    phasectl daemon start
+    eventually 90 state 1 succeeded
+    [ "$(jobs_of_members)" = 1 ]
+}
+
+@test "a guest that has left while the daemon was away goes on with the next member" {
+    lane_comes_back 2
+}
+
+@test "the first lane, if it has left while the daemon was away, goes on with the next member" {
+    lane_comes_back 1
+}
+
 @test "a member that an earlier workflow has run is reused, as long as the phase is the same" {
     phasectl daemon start
     ladder '{BATCH_SIZE: [64, 128]}' 'best: {max: mean(speed), reuse: 1d}' | submit
@@ -288,8 +327,16 @@ SPEC
         ladder '{BATCH_SIZE: [64]}' 'best: {max: mean(speed), reuse: 1d}' | submit
         eventually 90 state $((++workflow)) succeeded
     done
-    [ "$(for workflow in 1 2 3 4 5; do executed $workflow; done | paste -sd' ')" = '64 64 64 64 ' ]
-    [ "$(record 'SELECT fingerprint IS NULL FROM member ORDER BY phase' | paste -sd' ')" = '0 0 1 1 0' ]
+    for change in one two one; do
+        printf "$change\n" >'a new file'
+        ladder '{BATCH_SIZE: [64]}' 'best: {max: mean(speed), reuse: 1d}' | submit
+        eventually 90 state $((++workflow)) succeeded
+    done
+    truncate --size=65M 'a new file' # too much to read
+    ladder '{BATCH_SIZE: [64]}' 'best: {max: mean(speed), reuse: 1d}' | submit
+    eventually 90 state $((++workflow)) succeeded
+    [ "$(for ((i = 1; i <= workflow; i++)); do executed $i; done | paste -sd' ')" = '64 64 64 64  64 64  64' ]
+    [ "$(record 'SELECT fingerprint IS NULL FROM member ORDER BY phase' | paste -sd' ')" = '0 0 1 1 0 0 0 0 1' ]
 }
 
 executed() {

@@ -7,7 +7,6 @@ setup_file() { sandbox_up 2; }
 teardown_file() { sandbox_down; }
 setup() { home_up; }
 teardown() {
-    [ -z "${listener:-}" ] || kill "$listener" 2>/dev/null || true
     home_down
 }
 
@@ -93,13 +92,13 @@ PYTHON
     told "{on: held, webhook: '$hook/broken'}" 3
     eventually 60 lines 1
     [[ $(cat "$PHASED_HOME/told") = '/hook application/json {'* ]]
-    eventually 60 warned "the webhook of notify exited with 22, telling of 'held': curl: (22) The requested URL returned error: 500"
+    eventually 60 warned "the webhook of notify exited with 22 for the notice 'held': curl: (22) The requested URL returned error: 500"
     # The webhook that does not answer has delayed nothing.
     others() { [ "$(record 'SELECT workflow, tries, done IS NULL FROM notice WHERE workflow > 1 ORDER BY workflow' | paste -sd' ')" = '2|0|0 3|1|1' ]; }
     eventually 60 others
     [ "$(record 'SELECT done IS NULL FROM notice WHERE workflow = 1')" = 1 ]
     told "{on: held, webhook: 'http://127.0.0.1:1/'}" 3
-    eventually 60 warned "telling of 'held': curl: (7) "
+    eventually 60 warned "for the notice 'held': curl: (7) "
 }
 
 @test "a webhook address that contains options of curl is refused, even if it is in the record" {
@@ -146,7 +145,7 @@ PYTHON
     phasectl daemon start
     listen
     told "{on: held, webhook: '$hook/ftp'}" 3
-    eventually 60 warned "telling of 'held': curl: (1) Protocol \"ftp\" "
+    eventually 60 warned "for the notice 'held': curl: (1) Protocol \"ftp\" "
 }
 
 @test "a phase notifies of its own events, and a workflow of its own" {
@@ -165,7 +164,7 @@ SPEC
     eventually 90 lines 3
     sort "$PHASED_HOME/told" >"$PHASED_HOME/sorted" # those of one moment are told side by side
     [[ $(sed -n 1p "$PHASED_HOME/sorted") = 'failed 1/last: exit: '* ]]
-    [ "$(sed -n 2p "$PHASED_HOME/sorted")" = 'succeeded 1/first: its run succeeded; it has no gate' ]
+    [ "$(sed -n 2p "$PHASED_HOME/sorted")" = 'succeeded 1/first: no gate' ]
     [[ $(sed -n 3p "$PHASED_HOME/sorted") = 'succeeded 1/sweep: '* ]]
     eventually 60 none_is_owed
     [ "$(record 'SELECT count(*) FROM notice')" = 3 ]
@@ -176,10 +175,40 @@ SPEC
     told "{on: held, command: 'yes >&2; sleep 1000'}" 3 # what it says takes no memory
     told "{on: held, command: 'echo x >>\$PHASED_HOME/tries; echo no mail today >&2; [ -e \$PHASED_HOME/works ] && echo y >>\$PHASED_HOME/told'}" 3
     eventually 60 test -s "$PHASED_HOME/tries"
-    eventually 60 warned "the command of notify exited with 1, telling of 'held': no mail today"
+    eventually 60 warned "the command of notify exited with 1 for the notice 'held': no mail today"
     touch "$PHASED_HOME/works"
     record 'SELECT tries, due > time FROM notice WHERE workflow = 2' | grep -qx '1|1'
     eventually 60 lines 1
+    eventually 60 warned "the command of notify did not end within 30 s for the notice 'held': y; it will"
+}
+
+@test "what a command says beyond a few kilobytes is discarded, and the command goes on" {
+    phasectl daemon start
+    told "{on: held, command: 'set -e; i=0; while [ \$i -lt 4000 ]; do echo a line of many \$i >&2; i=\$((i + 1)); done; echo x >>\$PHASED_HOME/told'}" 3
+    told "{on: held, command: 'set -e; i=0; while [ \$i -lt 4000 ]; do echo a line of many \$i >&2; i=\$((i + 1)); done; echo the last one >&2; exit 4'}" 3
+    # A program in the background may still say something.
+    told "{on: held, command: '(set -e; sleep 3; echo late >/dev/stderr; echo late >&2; echo x >>\$PHASED_HOME/told) &'}" 3
+    eventually 60 lines 2
+    eventually 60 warned "the command of notify exited with 4 for the notice 'held': the last one;"
+}
+
+change_record() { sqlite3 -cmd '.timeout 10000' "$PHASED_HOME/phased.db" "$1"; }
+has_tried() { [ "$(record 'SELECT tries, done IS NULL FROM notice')" = "$1" ]; }
+
+@test "a notice is tried for a day, and time without a daemon does not count" {
+    phasectl daemon start
+    told "{on: held, command: 'exit 1'}" 3
+    eventually 60 has_tried '1|1'
+    phasectl daemon stop
+    change_record 'UPDATE notice SET tries = 0, time = time - 3 * 86400000, due = 0'
+    phasectl daemon start
+    eventually 60 has_tried '1|1'
+    [ "$(record "SELECT count(*) FROM event WHERE message LIKE '%it will be tried again for a day'")" = 2 ]
+    phasectl daemon stop
+    change_record 'UPDATE notice SET tries = 40, due = 0'
+    phasectl daemon start
+    eventually 60 none_is_owed
+    warned "the command of notify exited with 1 for the notice 'held'; given up"
 }
 
 warned() { record "SELECT message FROM event WHERE type = 'warning'" | grep -qF "$1"; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The web page: who may use it, what it serves, and what people do with it in a browser (page.py).
 
+bats_require_minimum_version 1.5.0
 load phased.bash
 
 setup_file() { sandbox_up 2; }
@@ -8,10 +9,33 @@ teardown_file() { sandbox_down; }
 setup() {
     home_up
     phasectl daemon start
-    url=$(phasectl open --json | jq -r .url)
-    token=${url#*#} base=${url%%/#*}
+    open_page
 }
-teardown() { home_down; }
+teardown() {
+    home_down
+}
+
+# Not each curl and each resolver knows the names under localhost, as browsers do.
+open_page() {
+    url=$(phasectl open --json | jq -r .url)
+    token=${url#*#} origin=${url%%/#*}
+    port=${origin##*:} base=http://127.0.0.1:$port
+}
+
+# Another program listens at this address and port.
+listen_at() {
+    rm -f "$PHASED_HOME"/{listens,refused} # an earlier call may have said the same
+    python3 -c 'import socket, sys, time
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
+s = socket.socket(family)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind((sys.argv[1], int(sys.argv[2])))
+s.listen()
+print("listens", flush=True)
+time.sleep(600)' "$@" >"$PHASED_HOME/listens" 2>"$PHASED_HOME/refused" 3>&- &
+    other=$!
+    eventually 30 grep -q 'listens\|Error' "$PHASED_HOME/listens" "$PHASED_HOME/refused"
+}
 
 # code PATH [CURL-OPTION...]: the status of the reply.
 code() { curl -s -o "$PHASED_HOME/reply" -w '%{http_code}' "${@:2}" "$base$1"; }
@@ -28,23 +52,53 @@ code() { curl -s -o "$PHASED_HOME/reply" -w '%{http_code}' "${@:2}" "$base$1"; }
     grep -q 'phasectl open' "$PHASED_HOME/reply"
     [ "$(code /v1/ping -H "Authorization: Bearer $token")" = 200 ]
     [ "$(code / -H 'Host: evil.example')" = 403 ]
+    [ "$(code / -H 'Host: localhost.evil.example')" = 403 ]
+    [ "$(code / -H 'Host: evil-localhost')" = 403 ]
+    [ "$(code / -H "Host: ${origin#http://}")" = 200 ]
+    [ "$(code / -H 'Host: an.earlier.localhost')" = 200 ] # the page tells what to do
     [ "$(code /v1/ping -H "Authorization: Bearer $token" -H 'Host: evil.example')" = 403 ]
     [ "$(code /../phased.db -H "Authorization: Bearer $token" --path-as-is)" = 404 ]
     curl -si "$base/" | grep -qi "^Content-Security-Policy: default-src 'none'; script-src 'self'"
 }
 
-@test "only this machine reaches the page, and a new daemon has a new token" {
-    port=${base##*:}
+@test "only this machine reaches the page, and a new daemon has a new token and a new origin" {
     ss -Hltn "sport = :$port" | grep -q "127.0.0.1:$port"
     [ "$(ss -Hltn "sport = :$port" | wc -l)" = 1 ]
+    [[ $origin =~ ^http://p[0-9a-f]{16}\.localhost:[0-9]+$ ]]
     [ "$(phasectl open --json | jq -r .url)" = "$url" ]
+    before=$origin earlier=$token port_before=$port
     phasectl daemon stop
     phasectl daemon start
-    next=$(phasectl open --json | jq -r .url)
-    [ "${next%%/#*}" = "$base" ] # a tunnel stays good
-    [ "${next#*#}" != "$token" ]
-    [ "$(code /v1/ping -H "Authorization: Bearer $token")" = 403 ]
-    ! grep -rqF "${next#*#}" "$PHASED_HOME"
+    open_page
+    [ "$port" = "$port_before" ] # a tunnel stays good
+    [ "$origin" != "$before" ] # no other user has shown the browser a page of this origin
+    [ "$token" != "$earlier" ]
+    [ "$(code /v1/ping -H "Authorization: Bearer $earlier")" = 403 ]
+    run ! grep -rqF "$token" "$PHASED_HOME"
+    run ! grep -rqF "${origin#http://}" "$PHASED_HOME"
+}
+
+@test "no other program gets what a browser sends to the page" {
+    log=$PHASED_HOME/phased.log
+    usual=$port
+    run ! grep -q 'in use by another program' "$log"
+    listen_at ::1 0
+    grep -q listens "$PHASED_HOME/listens" || skip 'this machine has no IPv6'
+    kill "$other"
+    listen_at ::1 "$port" # a browser asks there first for a name under localhost
+    grep -q 'Address already in use' "$PHASED_HOME/refused"
+    phasectl daemon stop
+    for address in ::1 127.0.0.1; do
+        listen_at "$address" "$usual"
+        phasectl daemon start
+        open_page
+        [ "$port" != "$usual" ]
+        [ "$(code /)" = 200 ]
+        grep -q "port $usual of the web page is in use by another program: the page has port $port" "$log"
+        phasectl daemon stop
+        kill "$other"
+        wait "$other" || true
+    done
 }
 
 @test "on a desktop the page is opened, and no other user sees its token" {
@@ -89,6 +143,16 @@ SPEC
     printf '\244' >>"$PHASED_HOME/runs/1/say/1/log/rank-0.log"
     [ "$(part "offset=$size&max=1" | jq -r .text)" = ä ]
     [ "$(code '/v1/workflows/1/phases/say/runs/1/log?rank=7' -H "Authorization: Bearer $token")" = 404 ]
+    log=$PHASED_HOME/runs/1/say/1/log
+    [ "$(part max=1 | jq .earlier)" = null ]
+    touch "$log/rank-0.previous.log"
+    [ "$(part max=1 | jq .earlier)" = true ]
+    mv "$log" "$log.away"
+    logs() { code /v1/workflows/1/phases/say/runs/1/logs -H "Authorization: Bearer $token"; }
+    [ "$(logs)" = 200 ] # no log yet
+    touch "$log"
+    [ "$(logs)" = 500 ]
+    jq -e '.error.message | contains("Not a directory")' "$PHASED_HOME/reply"
 }
 
 @test "people do in a browser what they do with phasectl" {
@@ -133,6 +197,9 @@ INSERT INTO sample (gpu, seconds, time, util)
 SQL
     } | sqlite3 "$PHASED_HOME/phased.db" >/dev/null
     phasectl daemon start
+    run -0 --separate-stderr phasectl runs --json
+    [ "$(jq length <<<"$output")" = 1000 ]
+    [ "$stderr" = 'phasectl: only the newest 1000 runs were looked at' ]
     url=$(phasectl open --json | jq -r .url)
     /usr/bin/python3 -B "$SRC/tests/system/page.py" many "$url" | tee "$PHASED_HOME/page.tap"
     grep -q '^1\.\.' "$PHASED_HOME/page.tap"

@@ -23,7 +23,8 @@ def wait_for(what, seconds=DEADLINE_S):
 
 class Api:
     def __init__(self, origin, token):
-        self.origin, self.token = origin, token
+        # Not each resolver knows the names under localhost, as browsers do.
+        self.origin, self.token = 'http://127.0.0.1:' + origin.split(':')[-1], token
 
     def ask(self, path, body=None):
         data = None if body is None else json.dumps(body).encode()
@@ -133,8 +134,14 @@ class Tap:
 
     def same(self, what, wanted, name):
         """Waits until what() is what is wanted."""
-        wait_for(lambda: what() == wanted)
-        self.say(what() == wanted, name, f'{what()!r}, wanted {wanted!r}')
+        seen = None
+
+        def is_right():
+            nonlocal seen
+            seen = what()
+            return seen == wanted
+
+        self.say(bool(wait_for(is_right)), name, f'{seen!r}, wanted {wanted!r}')
 
     def true(self, what, name, saw=lambda: ''):
         is_right = bool(wait_for(what))

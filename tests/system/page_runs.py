@@ -4,17 +4,6 @@ import os
 
 from page_browser import wait_for
 
-SPENT = """
-name: spent
-budget: {gpu_hours: 0.0001}
-phases:
-  train:
-    resources: {nodes: 1, gpus: h100:1, time: 30m}
-    launch: node
-    preflight: off
-    run: sleep 1800 & wait $!
-"""
-
 
 def check_line(page, api, tap):
     number = api.named('again')['workflow']
@@ -141,6 +130,36 @@ def check_rotated(page, api, tap):
     with open(path, 'a', encoding='utf-8') as file:
         file.write('more\n')
     tap.same(lambda: page.text('#log'), 'again\nmore\n', 'and followed')
+    with open(path, 'a', encoding='utf-8') as file:
+        file.write('a \x1b]8;;x\x1b\\link\x1b]8;;\x1b\\ b\x07 \x1b[1;31mc\x1b(B\x1b[m\n')
+    tap.same(lambda: page.texts('#log .line')[-1], 'a link b c', 'a line is shown without what only a terminal obeys')
+
+
+def check_set_aside(page, api, tap):
+    """phased has set aside a full log. Then the log cannot be read, and then its folder cannot."""
+    number = api.named('live')['workflow']
+    path = api.ask(f'/workflows/{number}/phases/ladder.1/runs/1/logs')['logs'][0]['path']
+    earlier, folder = path.replace('.log', '.first.log'), os.path.dirname(path)
+    with open(earlier, 'w', encoding='utf-8') as file:
+        file.write('begin\n')
+    says = f'the end of {path} ({os.stat(path).st_size} bytes); earlier lines: phasectl logs {number}/ladder.1#1'
+    tap.same(lambda: page.text('#log-says'), says, 'a log whose beginning was set aside is not called the whole log')
+    os.remove(earlier)
+    tap.true(lambda: page.text('#log-says').startswith(path), 'without the beginning it is', lambda: page.text('#log-says'))
+    for wrong, what in ((path, 'Too many levels'), (folder, 'Not a directory')):
+        page.go('#/workflows')
+        page.shows('#main', 'Waiting for you')
+        os.rename(wrong, wrong + '.away')
+        if wrong == path:
+            os.symlink(path + '.away', path)
+        else:
+            open(folder, 'w', encoding='utf-8').close()
+        page.go(f'#/w/{number}/ladder.1')
+        tap.true(lambda: wait_for(lambda: what in page.text('#s-log'), 30), f'the page says what is wrong with the log: {what}', page.text)
+        tap.say(page.count('#s-attempts tbody tr') == 1, 'and shows the rest', page.text())
+        os.remove(wrong)
+        os.rename(wrong + '.away', wrong)
+    tap.true(lambda: page.shows('#log', 'again'), 'when the log can be read again, it is shown', page.text)
 
 
 def check_earlier(page, api, tap):

@@ -1,4 +1,5 @@
-# What the bats files on a whole phased share: one sandbox a file, a home a test.
+# Shared by the bats files about whole programs: each file has one sandbox, and each test has a
+# home.
 #
 #   setup_file() { sandbox_up; }     teardown_file() { sandbox_down; }
 #   setup() { home_up; }             teardown() { home_down; }
@@ -31,10 +32,14 @@ daemon_kill() {
     true
 }
 
-# Prints the pid of this home's daemon, or fails if none runs. A zombie has no command line.
+# Prints the pid of this home's daemon, or fails if no daemon runs. daemon.json stays when the
+# daemon ends. Many tests at once make a system use a pid again after two minutes, maybe for a
+# program of phased. A zombie has no program.
 daemon_pid() {
-    [[ $(cat "$PHASED_HOME/daemon.json" 2>/dev/null) =~ \"pid\":([0-9]+) ]] &&
-        grep -qaz phased "/proc/${BASH_REMATCH[1]}/cmdline" 2>/dev/null && echo "${BASH_REMATCH[1]}"
+    local pid
+    [[ $(cat "$PHASED_HOME/daemon.json" 2>/dev/null) =~ \"pid\":([0-9]+) ]] && pid=${BASH_REMATCH[1]} &&
+        [[ $(readlink "/proc/$pid/exe") =~ /phased( |$) ]] &&
+        grep -qzsF "$PHASED_HOME" "/proc/$pid/environ" "/proc/$pid/cmdline" && echo "$pid"
 }
 
 # Makes a home without a daemon. `phasectl daemon start` starts one on the sandbox of the file.
@@ -43,7 +48,16 @@ home_up() {
     export PHASED_HOME
 }
 
+# Ends the background processes of a test that still run. The number of a process that has ended may
+# belong to a process of another test by now.
+end_jobs() {
+    local pids
+    pids=$(jobs -pr)
+    [ -z "$pids" ] || kill $pids 2>/dev/null || true
+}
+
 home_down() {
+    end_jobs
     [[ ${PHASED_HOME:-} = /tmp/phased-home-* ]] || return 0 # no home was made: it is somebody's own
     if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ -f "$PHASED_HOME/phased.log" ]; then
         tail -n 40 "$PHASED_HOME/phased.log" | sed 's/^/# /' # only shown when the test failed
@@ -56,7 +70,7 @@ home_down() {
     eventually 60 rm -rf "$PHASED_HOME" # a job that is being cancelled may still write there
 }
 
-# page PAGE FOLDER [OPTION...]: does in the folder what the page says.
+# page PAGE FOLDER [OPTION...]: does what the page says, in the folder.
 page() {
     python3 "$SRC/tests/system/pages/page.py" "$SRC/$@"
 }
@@ -81,8 +95,13 @@ eventually() {
     done
 }
 
-# nodes_resume NODES: nothing keeps jobs from them. For `eventually`: a controller that has read its
-# configuration anew refuses to resume a node until the node has registered.
+no_job_completes() { [ -z "$(squeue -h -t COMPLETING -o %i)" ]; }
+
+# Waits until the jobs of earlier tests have left their nodes. Then Slurm takes the nodes in their order.
+nodes_settle() { eventually 60 no_job_completes; }
+
+# nodes_resume NODES: lets jobs use the nodes again. For `eventually`: a controller that has read
+# its configuration anew refuses to resume a node until the node has registered.
 nodes_resume() {
     local states
     scontrol update NodeName="$1" State=RESUME || true
@@ -146,8 +165,8 @@ record_says() {
     [ "$(record "$1")" = "$2" ]
 }
 
-# last_says BEFORE AFTER: the message of the last run, with the run's first node between them. That is
-# not always n1: Slurm takes another node while the job before still completes.
+# last_says BEFORE AFTER: the message of the last run, with the run's first node between them. The
+# node is not always n1: Slurm takes another node while the job before still completes.
 last_says() {
     [ "$(record "SELECT message = '$1' || substr(nodes, 1, instr(nodes || ',', ',') - 1) || '$2'
                  FROM run ORDER BY id DESC LIMIT 1")" = 1 ]

@@ -9,7 +9,10 @@ setup_file() {
     export PHASED_NVML=$BIN/../tests/fake/libnvidia-ml.so
 }
 teardown_file() { sandbox_down; }
-setup() { home_up; }
+setup() {
+    nodes_settle
+    home_up
+}
 teardown() { home_down; }
 
 # trainer NODES [MORE]: its ranks write down the names of their nodes.

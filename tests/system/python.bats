@@ -52,6 +52,13 @@ phased.checkpoint('$PHASED_HOME/step_7', 7)" >"$PHASED_HOME/ours"
         [[ "${lines[-1]}" =~ ^(ValueError|TypeError|FileNotFoundError) ]]
         [ ! -s "$PHASED_HOME/channel" ]
     done
+    touch "$PHASED_HOME/"$'step\377_7'
+    for path in "b'$PHASED_HOME/step\\xff_7'" "'$PHASED_HOME/step\\udcff_7'"; do
+        run told "phased.checkpoint($path, 7)"
+        [ "$status" = 1 ]
+        [[ "${lines[-1]}" = "ValueError: the path of the checkpoint is not UTF-8: "* ]]
+        [ ! -s "$PHASED_HOME/channel" ]
+    done
 }
 
 @test "a trainer runs without phased, and survives a channel that cannot be written" {
@@ -89,7 +96,8 @@ class Tensor(Scalar):                          # of several elements
     def item(self): raise RuntimeError("a Tensor with 2 elements cannot be converted to Scalar")
 phased.metric(True, a=Scalar(0.5), b=decimal.Decimal("0.25"), c=fractions.Fraction(1, 8), d=2**70)
 phased.metric(fractions.Fraction(2), loss=Scalar(float("nan")))
-for step in (float("nan"), float("inf"), 2**63, "3", [], Scalar(1)):
+phased.metric(2**53 - 1, loss=1)
+for step in (float("nan"), float("inf"), 2**53, "3", [], Scalar(1)):
     try: phased.metric(step, loss=1)
     except ValueError as error: assert str(error).startswith("a step must be a whole number "), error
     else: assert False, step
@@ -98,7 +106,7 @@ for value in (Tensor(0), 10**400, 1j, None, [1], object()):
     except ValueError as error: assert str(error).startswith("grad_norm is not a number: "), error
     else: assert False, value'
     jq -sc "$as_numbers"' == [{metric: {values: {a: 0.5, b: 0.25, c: 0.125, d: 1180591620717411303424}, step: 1}},
-        {metric: {values: {loss: "nan"}, step: 2}}]' "$PHASED_HOME/channel" | grep -qx true
+        {metric: {values: {loss: "nan"}, step: 2}}, {metric: {values: {loss: 1}, step: 9007199254740991}}]' "$PHASED_HOME/channel" | grep -qx true
 }
 
 @test "threads and processes send whole lines, and helper processes can be terminated" {
@@ -313,6 +321,10 @@ print(phased.mirror("wandb"), phased.mirror("mlflow", experiment="e")); phased.m
     done
     # torchrun may give the first rank to the second task of Slurm.
     RANK=0 LOCAL_RANK='' SLURM_PROCID=1 mirrored 'assert phased.mirror("wandb", project="p")'
+    [ "$status" = 0 ]
+    RANK=0 LOCAL_RANK=0 NODE_RANK=1 mirrored 'assert phased.mirror("wandb", project="p")'
+    [ "$status" = 0 ]
+    RANK=2 LOCAL_RANK=0 NODE_RANK=0 mirrored 'assert phased.mirror("wandb", project="p") is None'
     [ "$status" = 0 ]
     for again in 1 2; do
         PHASED_PHASE_ID=0123456789abcdef mirrored 'print(phased.mirror("mlflow", experiment_id="7").info.run_id)'

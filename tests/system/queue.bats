@@ -10,7 +10,10 @@ setup() {
     home_up
     phasectl daemon start
 }
-teardown() { home_down; }
+teardown() {
+    [ -n "${BATS_TEST_COMPLETED:-}" ] || scontrol update partitionname=preempt state=up || true
+    home_down
+}
 
 limits() { echo "$1" >"$PHASED_HOME/limits.yaml"; }
 
@@ -41,9 +44,9 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
     eventually 60 reason_is "$second" 'limits.yaml allows 1 job in Slurm at a time'
     eventually 60 reason_is "$third" 'limits.yaml allows 1 job in Slurm at a time'
     [ "$(squeue -h -o %i | wc -l)" = 1 ]
-    [[ $(phasectl status "$second") = *'limits.yaml allows 1 job in Slurm at a time; 1 other run comes before it'* ]] || false
-    [[ $(phasectl why "$third") = *'limits.yaml allows 1 job in Slurm at a time; this run is next'* ]] || false
-    [[ $(phasectl status) = *'not submitted yet: limits.yaml allows 1 job in Slurm at a time'* ]] || false
+    [[ $(phasectl status "$second") = *'limits.yaml allows 1 job in Slurm at a time; 1 other run comes before it'* ]]
+    [[ $(phasectl why "$third") = *'limits.yaml allows 1 job in Slurm at a time; this run is next'* ]]
+    [[ $(phasectl status) = *'not submitted yet: limits.yaml allows 1 job in Slurm at a time'* ]]
     touch "$PHASED_HOME/go"
     for workflow in "$first" "$second" "$third"; do
         eventually 60 state "$workflow" succeeded
@@ -86,9 +89,9 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
     third=$(held_up)
     eventually 60 reason_is "$large" 'it asks for 8 GPUs; limits.yaml allows 2'
     run phasectl plan "$PHASED_HOME/large.yaml"
-    [[ $output = *'warning: wait: it would never be submitted: it asks for 8 GPUs; limits.yaml allows 2'* ]] || false
+    [[ $output = *'warning: wait: it would never be submitted: it asks for 8 GPUs; limits.yaml allows 2'* ]]
     run phasectl plan "$PHASED_HOME/spec.yaml"
-    [[ $output = *'warning: wait: it would not be submitted yet: it needs 1 of the 2 GPUs that limits.yaml allows'* ]] || false
+    [[ $output = *'warning: wait: it would not be submitted yet: it needs 1 of the 2 GPUs that limits.yaml allows'* ]]
     eventually 60 reason_is "$third" 'it needs 1 of the 2 GPUs that limits.yaml allows'
     touch "$PHASED_HOME/go"
     eventually 60 state "$third" succeeded
@@ -108,10 +111,10 @@ phases:
 SPEC
     )
     second=$(held_up --after "$first")
-    [[ $(phasectl show "$second") = *"options  --after $first"* ]] || false
+    [[ $(phasectl show "$second") = *"options  --after $first"* ]]
     touch "$PHASED_HOME/go"
     eventually 60 reason_is "$second" \
-        "waits for workflow $first (--after), which is failed: retry workflow $first, or cancel workflow $second"
+        "waits for workflow $first (--after), which has failed: retry workflow $first, or cancel workflow $second"
     touch "$PHASED_HOME/fixed"
     phasectl retry "$first"
     eventually 60 state "$second" succeeded
@@ -131,7 +134,7 @@ SPEC
     at() { printf '%02d:%02d' $((($1 + 1440) % 1440 / 60)) $((($1 + 1440) % 60)); }
     window=$(at $((now + 120)))-$(at $((now + 180)))
     closed=$(held_up --priority 7 --window "$window")
-    [[ $(phasectl show "$closed") = *"options  --priority 7 --window $window"* ]] || false
+    [[ $(phasectl show "$closed") = *"options  --priority 7 --window $window"* ]]
     open=$(held_up --window "$(at $((now - 60)))-$(at $((now + 60)))")
     eventually 60 state "$open/wait" active
     eventually 60 reason_is "$closed" "its window opens at $(at $((now + 120)))"
@@ -160,9 +163,9 @@ SPEC
     workflow=$(held_up)
     eventually 60 reason_like "$workflow" 'Slurm does not take the job yet: *'
     run phasectl plan "$PHASED_HOME/spec.yaml"
-    [[ $output = *"no start is known: wait: Slurm does not take the job yet: "* ]] || false
+    [[ $output = *"no start is known: wait: Slurm does not take the job yet: "* ]]
     run phasectl why "$workflow/wait"
-    [[ $output = *"$workflow/wait#1: not submitted yet: Slurm does not take the job yet: "* ]] || false
+    [[ $output = *"$workflow/wait#1: not submitted yet: Slurm does not take the job yet: "* ]]
     touch "$PHASED_HOME/go"
     scontrol update partitionname=preempt state=up
     eventually 60 state "$workflow" succeeded
@@ -175,6 +178,36 @@ SPEC
     eventually 60 reason_is "$workflow" "$PHASED_HOME/limits.yaml:1:7: jobs: must be a whole number"
     limits 'jobs: 2'
     eventually 60 state "$workflow" succeeded
+}
+
+@test "a run has no place in the order while limits.yaml cannot be read, or limits nothing" {
+    limits 'jobs: 1'
+    first=$(held_up) second=$(held_up) third=$(held_up)
+    eventually 60 state "$first/wait" active
+    eventually 60 reason_is "$third" 'limits.yaml allows 1 job in Slurm at a time'
+    [[ $(phasectl why "$second") = *'; this run is next'* ]]
+    limits 'gpus: x'
+    eventually 60 reason_like "$second" '*limits.yaml:1:7: gpus: *'
+    run phasectl why "$second"
+    [[ $output = *"not submitted yet: "*"limits.yaml:1:7: gpus: must be a whole number"* ]]
+    [[ $output != *'this run is next'* ]]
+    [[ $(phasectl status "$third") != *'comes before it'* ]]
+    touch "$PHASED_HOME/go"
+    limits 'jobs: 1'
+    eventually 90 state "$third" succeeded
+}
+
+@test "jobs that wait for the same moment are submitted in their order, the oldest first" {
+    limits 'jobs: x'
+    for _ in 1 2 3 4 5 6 7 8; do
+        last=$(held_up)
+    done
+    eventually 60 reason_like "$last" '*limits.yaml:1:7: *'
+    sleep 5 # several looks at the jobs that wait
+    rm "$PHASED_HOME/limits.yaml"
+    have_ids() { [ "$(record 'SELECT count(*) FROM job WHERE slurm_id IS NOT NULL')" = 8 ]; }
+    eventually 60 have_ids
+    [ "$(record 'SELECT workflow FROM job ORDER BY slurm_id' | paste -sd' ')" = '1 2 3 4 5 6 7 8' ]
 }
 
 @test "when the month's budget is spent, all phases are held and nothing more is submitted" {

@@ -1,21 +1,26 @@
 # quickstart with its own Makefile and its own phasectl: what it runs, and what it ends.
 
 setup() {
+    SRC=${SRC:-$BATS_TEST_DIRNAME/../..}
     DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
     cp "$SRC/quickstart" "$DIR/"
-    mkdir -p "$DIR/build/tests" "$DIR/build-aux"
+    mkdir -p "$DIR/build/tests"
     printf '#!/bin/sh\n' >"$DIR/configure"
     chmod 755 "$DIR/configure"
-    touch "$DIR/build-aux/tap-driver.sh"
+    printf '#!/bin/sh\necho >>made\n' >"$DIR/autogen.sh"
+    chmod 755 "$DIR/autogen.sh"
+    mkdir "$DIR/.git" # a clone, and not the sources of `make dist`
+    touch "$DIR/Makefile.in" "$DIR/configure.ac"
     cat >"$DIR/build/Makefile" <<'MAKE'
 all: ; @mkdir -p bin
-list-tests: ; @echo tests/unit/test_a; echo tests/system/b.bats; echo tests/sim/sim.sh; echo tests/system/demo.bats; echo tests/sim/mutations.sh
+list-tests: ; @echo tests/unit/test_a; echo tests/system/b.bats; echo tests/sim/sim.sh; echo tests/system/demo.bats; echo tests/sim/mutations.sh; echo tests/system/build.bats
 check: ; @echo "$(TESTS)" >ran; echo "$$PHASED_SIM_SEEDS" >>ran; echo ':test-result: PASS' >tests/a.trs; $(END)
 MAKE
 }
 
 teardown() {
-    [ -z "${CHILD:-}" ] || kill -KILL "$CHILD" 2>/dev/null || true
+    kill -KILL $(jobs -pr) 2>/dev/null || true
+    [ -n "${BATS_TEST_COMPLETED:-}" ] || [ -z "${CHILD:-}" ] || kill -KILL "$CHILD" || true
     rm -rf "$DIR"
 }
 
@@ -54,6 +59,34 @@ SH
     [[ $(cat "$DIR/asked") = *' install jq socat' ]]
 }
 
+@test "packages of this machine are not removed for those that are missing" {
+    fake_packages munge none
+    cat >"$DIR/bin/apt-get" <<SH
+#!/bin/sh
+echo "\$@" >>$DIR/asked
+case \$* in
+*update) ;;
+*) echo 'E: Packages need to be removed but remove is disabled.'; exit 100 ;;
+esac
+SH
+    PATH=$DIR/bin:$PATH run "$DIR/quickstart" demo
+    [ "$status" = 1 ]
+    [[ ${lines[-1]} = *"to install munge, apt would have to remove packages of this machine, so nothing was installed; "*"'./quickstart build'"* ]]
+    [ "$(grep install "$DIR/asked" | grep -vc -e --no-remove)" = 0 ]
+}
+
+@test "a build beside a Slurm that is not Debian's does not ask for Debian's libslurm" {
+    fake_packages libslurm-dev jq
+    cp /bin/true "$DIR/bin/sinfo"
+    PATH=$DIR/bin:$PATH "$DIR/quickstart" build
+    [[ $(cat "$DIR/asked") = *' install libslurm-dev' ]]
+    rm -r "$DIR/asked" "$DIR/bin"
+    fake_packages 'libslurm-dev | slurm-client' jq
+    cp /bin/true "$DIR/bin/sinfo"
+    PATH=$DIR/bin:$PATH "$DIR/quickstart" build
+    [ ! -e "$DIR/asked" ]
+}
+
 @test "a build installs Slurm only where Slurm is missing, and a demo always needs its daemons" {
     local program
     fake_packages slurmctld munge
@@ -71,18 +104,65 @@ SH
     [[ $(cat "$DIR/asked") = *' install slurmctld munge' ]]
 }
 
+@test "the configure script is made again until it and the Makefile are whole, and after packages change" {
+    fake_packages none none
+    printf '#!/bin/sh\necho >>%s/configured\n' "$DIR" >"$DIR/configure"
+    export PATH=$DIR/bin:$PATH
+    printf '#!/bin/sh\necho >>made\nexit 1\n' >"$DIR/autogen.sh"
+    run "$DIR/quickstart" build
+    [ "$status" = 1 ]
+    printf '#!/bin/sh\necho >>made\n' >"$DIR/autogen.sh"
+    "$DIR/quickstart" build
+    "$DIR/quickstart" build
+    [ "$(wc -l <"$DIR/made") $(wc -l <"$DIR/configured")" = '2 1' ]
+    rm "$DIR/Makefile.in" # as a mending by hand leaves it
+    printf '#!/bin/sh\necho >>made\ntouch Makefile.in\n' >"$DIR/autogen.sh"
+    "$DIR/quickstart" build
+    "$DIR/quickstart" build
+    [ "$(wc -l <"$DIR/made") $(wc -l <"$DIR/configured")" = '3 2' ]
+    printf '#!/bin/sh\necho automake 1.99\n' >"$DIR/bin/automake"
+    chmod 755 "$DIR/bin/automake"
+    "$DIR/quickstart" build
+    [ "$(wc -l <"$DIR/made") $(wc -l <"$DIR/configured")" = '4 3' ]
+}
+
+@test "sources with a configure script are built where autoreconf is missing" {
+    local program
+    fake_packages none none
+    for program in bash cat dirname env grep id make mkdir nproc sed sh tail; do
+        ln -s "$(command -v $program)" "$DIR/bin/"
+    done
+    PATH=$DIR/bin "$DIR/quickstart" build
+    [ ! -e "$DIR/made" ]
+    rm "$DIR/configure"
+    PATH=$DIR/bin run "$DIR/quickstart" build # autogen.sh says what is missing
+    [ "$status" = 1 ]
+    [ -e "$DIR/made" ]
+}
+
+@test "sources of make dist keep their configure script, whatever part of autotools is there" {
+    fake_packages none none
+    cp /bin/true "$DIR/bin/autoreconf"
+    rmdir "$DIR/.git"
+    PATH=$DIR/bin:$PATH "$DIR/quickstart" build
+    [ ! -e "$DIR/made" ]
+    rm "$DIR/Makefile.in" # without it configure fails
+    PATH=$DIR/bin:$PATH "$DIR/quickstart" build
+    [ -e "$DIR/made" ]
+}
+
 @test "a check leaves out the tests of the tests, unless CI is set or they are named" {
     env -u CI "$DIR/quickstart" check
     [ "$(head -n 1 "$DIR/build/ran")" = 'tests/unit/test_a tests/system/b.bats tests/sim/sim.sh tests/system/demo.bats' ]
     CI=true "$DIR/quickstart" check
-    [[ $(head -n 1 "$DIR/build/ran") = *' tests/sim/mutations.sh' ]]
+    [[ $(head -n 1 "$DIR/build/ran") = *' tests/sim/mutations.sh tests/system/build.bats' ]]
     env -u CI "$DIR/quickstart" check sim/mut
     [ "$(head -n 1 "$DIR/build/ran")" = tests/sim/mutations.sh ]
 }
 
 @test "a check that a make has started runs the same tests" {
     MAKELEVEL=3 MAKEFLAGS='kw -j16 --jobserver-auth=98,99 -- TESTS=other' CI=true "$DIR/quickstart" check
-    [ "$(head -n 1 "$DIR/build/ran" | wc -w)" = 5 ]
+    [ "$(head -n 1 "$DIR/build/ran" | wc -w)" = 6 ]
 }
 
 @test "a check ends the processes that the check before it has left, and nothing else" {
@@ -91,14 +171,14 @@ SH
     CHILD=$(cat "$DIR/build/left")
     kill -0 "$CHILD"
     PHASED_CHECK=$DIR/other sleep 600 3>&- &
-    local other=$!
+    OTHER=$!
     "$DIR/quickstart" check
     for _ in $(seq 500); do
         kill -0 "$CHILD" 2>/dev/null || break
         sleep 0.02
     done
     [ ! -e "/proc/$CHILD" ]
-    kill "$other"
+    kill "$OTHER"
 }
 
 @test "a check names the tests that failed once more before it counts them" {
@@ -197,6 +277,18 @@ watch 7' ]
     [ "$(grep -v status "$DIR/words")" = $'daemon stop\nsandbox stop' ]
 }
 
+@test "a demo is refused where another machine has started the sandbox of the home" {
+    fake_phasectl
+    mkdir -p "$DIR/home/sandbox"
+    echo elsewhere >"$DIR/home/sandbox/host"
+    PHASED_HOME=$DIR/home run "$DIR/quickstart" demo
+    [ "$status" = 1 ]
+    [[ $output == *"elsewhere has started the sandbox in $DIR/home; "*"PHASED_HOME=~/.phased-demo ./quickstart demo"* ]]
+    [ "$(cat "$DIR/words")" = 'daemon status --json' ]
+    uname -n >"$DIR/home/sandbox/host"
+    PHASED_HOME=$DIR/home "$DIR/quickstart" demo
+}
+
 @test "package removes the packages before, keeps a tarball, and says how to install one version again" {
     fake_packages none none
     printf '#!/bin/sh\ntouch ../new.deb\n' >"$DIR/bin/dpkg-buildpackage"
@@ -221,6 +313,30 @@ watch 7' ]
     PATH=$DIR/bin run bash "$DIR/quickstart" build
     [ "$status" = 1 ]
     [[ $output == *"this is not Debian; install what these packages hold"* ]]
+}
+
+@test "the folder of another user is refused by name, before anything is written" {
+    [ "$(id -u)" = 0 ] || skip "only root can become another user"
+    local verb other=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    chmod 755 "$DIR"
+    mkdir "$DIR/build/bin"
+    for verb in demo check build package tarball bench; do
+        run "${other[@]}" "$DIR/quickstart" $verb
+        [ "$status" = 1 ]
+        [ "$output" = "quickstart: $DIR/build belongs to $(id -un): make a clone of your own" ]
+    done
+    touch "$DIR/build/bin/phasectl"
+    chmod 755 "$DIR/build/bin/phasectl"
+    chmod 777 "$DIR/build"
+    touch "$DIR/build/quickstart.log" # a group may write to the folder, but not to its files
+    run "${other[@]}" "$DIR/quickstart" build
+    [ "$status" = 1 ]
+    [ "$output" = "quickstart: $DIR/build/quickstart.log belongs to $(id -un): use its programs in build/bin, or make a clone of your own" ]
+    chown 65534 "$DIR"
+    run "${other[@]}" "$DIR/quickstart" build # as after 'sudo ./quickstart' in the clone of a user
+    [ "$status" = 1 ]
+    [ "$output" = "quickstart: $DIR/build/quickstart.log belongs to $(id -un): remove it, with 'sudo rm -r' if need be" ]
+    [ ! -e "$DIR/made" ]
 }
 
 @test "a second check in the same folder is refused" {

@@ -17,20 +17,6 @@ teardown() {
     home_down
 }
 
-@test "a preempted run resumes from the checkpoint that it saved in its grace, and ends with the same weights" {
-    phasectl daemon start
-    workflow=$(training 110 | submit)
-    eventually 60 past "$workflow/train" 25
-    preempt
-    eventually 120 state "$workflow" succeeded
-    [ "$(record 'SELECT outcome FROM run ORDER BY id' | paste -sd' ')" = 'preempted succeeded' ]
-    # Not one step was lost or repeated.
-    [ "$(record 'SELECT last_step FROM run WHERE attempt = 1')" = \
-        "$(record 'SELECT resume_step FROM run WHERE attempt = 2')" ]
-    same_weights "$workflow"
-    jobs_agree
-}
-
 @test "a preemption without grace costs only the steps since the last periodic checkpoint" {
     scontrol update PartitionName=preempt GraceTime=0
     phasectl daemon start
@@ -65,7 +51,7 @@ phases:
         sleep 0.33 & wait $! || true
         step=$((step + 1)); echo "$step" >>"$PHASED_OUT/steps"; echo "step=$step loss=$((1000000 - step))"
       done
-    checkpoint: {path: "$PHASED_OUT/step_{step}", save_time: 5s}
+    checkpoint: {path: "$PHASED_OUT/step_{step}", save_time: 20s}
     gate: {falling: last(loss) < first(loss)}
 SPEC
     )
@@ -110,7 +96,7 @@ SPEC
     ranks_are_gone() { ! pgrep -f "$run_dir/run.sh"; }
     eventually 60 ranks_are_gone
     kill -KILL "$lead"
-    eventually 240 state 1 succeeded # Slurm waits 30 s for the steps, on a busy machine for longer
+    eventually 240 state 1 succeeded # Slurm waits 30 s for the job steps, on a busy machine for longer
     [ ! -e "$run_dir/outcome.json" ]
     [ "$(grep -c '"done": true' "$run_dir"/journal/n*.jsonl | grep -c ':1$')" = 2 ]
     [ "$(outcomes)" = succeeded ]

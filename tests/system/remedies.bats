@@ -62,7 +62,7 @@ daemon_is_gone() {
     [ "$(cat "$PHASED_HOME/runs/1/after/out/batch")" = 8 ]
     # The run prints nothing of its params.
     [[ $(record "SELECT run || ' ' || message FROM event WHERE message LIKE '%remedy set%'") == \
-        "3 n"[12]": a remedy set micro_batch to 8, but nothing in the run's output shows micro_batch (it could print micro_batch=8)" ]]
+        "3 n"[12]": a remedy set micro_batch to 8, but nothing in the run's output shows micro_batch (the program could print micro_batch=8)" ]]
     run phasectl why 1/train
     [[ $output == *": a remedy set micro_batch to 8, but nothing"* ]]
     [[ $output == *"1/train#1: oom → micro_batch 32 → 16 (remedy oom 1 of 3)"* ]]
@@ -138,7 +138,7 @@ SPEC
 # the wrong preset.
 @test "the example uses a smaller batch, a lower learning rate from an earlier checkpoint, and another preset" {
     phasectl daemon start
-    phasectl submit "$SRC/etc/workflows/remedies.yaml"
+    phasectl submit "$SRC/etc/workflows/remedies.yaml" --set train.iterations=40
     eventually 240 state 1 succeeded
     # Jansson before 2.15 prints 17 digits.
     [ "$(record 'SELECT cause, number, resume, changes FROM remedy ORDER BY id LIMIT 3' | sed -E 's/0{10,}1//g' | paste -sd' ')" = \

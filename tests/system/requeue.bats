@@ -18,22 +18,6 @@ teardown() {
     home_down
 }
 
-@test "a preempted run goes on in the same job, long before Slurm would start the job" {
-    phasectl daemon start
-    workflow=$(training 110 | submit)
-    eventually 60 past "$workflow/train" 25
-    preempt
-    eventually 100 state "$workflow" succeeded
-    [ "$(outcomes)" = 'preempted succeeded' ]
-    ends_after 1
-    [ "$(record 'SELECT restarts FROM job')" = 1 ]
-    # Slurm's own delay is 121 s.
-    [ "$(record 'SELECT n.started - r.ended < 100000 FROM run r, run n
-                 WHERE r.attempt = 1 AND n.attempt = 2')" = 1 ]
-    steps_join 1
-    one_job "$workflow"
-}
-
 says_why_it_waits() {
     phasectl status "$workflow" | grep -qF "waits in Slurm: "
 }
@@ -50,7 +34,7 @@ says_why_it_waits() {
     one_job "$workflow"
 }
 
-@test "a run that is preempted twice goes on twice" {
+@test "a run that is preempted twice goes on twice in the same job, long before Slurm would start the job" {
     phasectl daemon start
     workflow=$(training 70 120 | submit)
     eventually 60 past "$workflow/train" 25
@@ -60,12 +44,16 @@ says_why_it_waits() {
     eventually 100 state "$workflow" succeeded
     [ "$(outcomes)" = 'preempted preempted succeeded' ]
     ends_after 2
+    [ "$(record 'SELECT restarts FROM job')" = 2 ]
+    # Slurm's own delay is 121 s.
+    [ "$(record 'SELECT count(*) FROM run r, run n WHERE n.attempt = r.attempt + 1 AND
+                 n.started - r.ended < 100000')" = 2 ]
     steps_join 1
     steps_join 2
     one_job "$workflow"
 }
 
-@test "where preemption cancels jobs, the phase goes on in a new job" {
+@test "where preemption cancels jobs, the phase goes on in the same job as well" {
     scontrol update PartitionName=preempt PreemptMode=CANCEL
     phasectl daemon start
     workflow=$(training 110 | submit)
@@ -75,8 +63,7 @@ says_why_it_waits() {
     [ "$(record 'SELECT outcome FROM run WHERE attempt = 1')" = preempted ]
     ends_after 1
     steps_join 1
-    jobs_agree
-    same_weights "$workflow"
+    one_job "$workflow"
 }
 
 @test "a job that somebody requeues goes on from its last checkpoint" {
@@ -86,5 +73,8 @@ says_why_it_waits() {
     scontrol requeue "$(job 1)"
     eventually 100 state "$workflow" succeeded
     [ "$(outcomes)" = 'preempted succeeded' ]
+    [ "$(record 'SELECT message FROM run WHERE attempt = 1')" = 'the job was requeued in Slurm' ]
+    [ "$(jq .requeues "$PHASED_HOME/runs/$workflow/train/1/outcome.json")" = true ]
+    [ "$(record 'SELECT resume_step >= 40 FROM run WHERE attempt = 2')" = 1 ]
     one_job "$workflow"
 }

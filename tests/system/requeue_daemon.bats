@@ -79,7 +79,7 @@ has_told_step() {
     daemon_kill
     preempt
     begin_soon "$(job 1)" 1
-    # Without the daemon, another run follows only after a run that has made a step.
+    # The checks below compare the steps of both runs, so each run must make one.
     eventually 60 has_told_step 2
     preempt
     begin_soon "$(job 1)" 2

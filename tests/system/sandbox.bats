@@ -4,13 +4,15 @@
 setup() {
     command -v slurmctld slurmd munged >/dev/null || PATH=$PATH:/usr/sbin
     command -v slurmctld slurmd munged >/dev/null || skip "Slurm's daemons are not installed"
-    sandbox=${SRC:-$BATS_TEST_DIRNAME/../..}/etc/sandbox/sandbox
+    SRC=${SRC:-$BATS_TEST_DIRNAME/../..}
+    sandbox=$SRC/etc/sandbox/sandbox
     folder=$(mktemp -d /tmp/phased-test-XXXXXX)
     unset SLURM_CONF
 }
 
 teardown() {
     local conf
+    kill $(jobs -pr) 2>/dev/null || true
     find "$folder" -name slurm.conf | while read -r conf; do
         "$sandbox" stop "${conf%/slurm.conf}" || true
     done
@@ -27,10 +29,9 @@ leftovers() {
 }
 
 wait_for() {
-    local tries=200
+    local end=$((SECONDS + 240))
     until "$@"; do
-        tries=$((tries - 1))
-        [ "$tries" -gt 0 ] || return 1
+        [ $SECONDS -lt $end ] || return 1
         sleep 0.1
     done
 }
@@ -423,6 +424,33 @@ no_gpus() {
     [ "$(nodes_in_slurm)" = "1 idle gpu:h100:8" ]
 }
 
+@test "a sandbox that another machine has started is refused, and nothing of it changes" {
+    local before
+    mkdir -m 700 "$folder/a"
+    mkdir -p "$folder"/a/{munge,pid,log,spool/n1}
+    touch "$folder"/a/{munge/socket,slurm.conf,pid/slurmctld,lock}
+    echo elsewhere >"$folder/a/host"
+    before=$(find "$folder" -printf '%p %i %s\n' | sort)
+    for action in start stop status; do
+        run "$sandbox" "$action" "$folder/a"
+        [ "$status" = 1 ]
+        [ "$output" = "sandbox: elsewhere has started the sandbox in $folder/a: use the sandbox there (if it runs there no more, remove $folder/a/host)" ]
+    done
+    [ "$(find "$folder" -printf '%p %i %s\n' | sort)" = "$before" ]
+    ln -s a "$folder/sandbox"
+    PHASED_HOME=$folder run "${BIN:-$SRC/build/bin}/phasectl" sandbox status --json
+    [ "$status" = 1 ]
+    [[ "$output" = "phasectl: sandbox: elsewhere has started "* ]]
+}
+
+@test "a sandbox that runs belongs to its machine, and one that was stopped to no machine" {
+    "$sandbox" start "$folder/a" --nodes 1
+    [ "$(cat "$folder/a/host")" = "$(cat /proc/sys/kernel/hostname)" ]
+    "$sandbox" status "$folder/a"
+    "$sandbox" stop "$folder/a"
+    [ ! -e "$folder/a/host" ]
+}
+
 @test "wrong usage gives one line and exit code 2, and an impossible folder one line and exit code 1" {
     run "$sandbox" start
     [ "$status" = 2 ]
@@ -445,4 +473,24 @@ no_gpus() {
     run timeout 60 env PHASED_HOME="$folder/home" "$folder/bin/phasectl" sandbox status --json
     [ "$status" = 3 ]
     [[ $output == *'"running": false'* ]]
+}
+
+@test "phasectl gives pretend nodes to a sandbox with real GPUs only if --pretend says so" {
+    mkdir -p "$folder/bin" "$folder/libexec/phased" "$folder/home/sandbox"
+    cp "${BIN:-$SRC/build/bin}/phasectl" "$folder/bin"
+    printf '#!/bin/sh\necho "$1" "$3" "$4"\n' >"$folder/libexec/phased/sandbox"
+    chmod +x "$folder/libexec/phased/sandbox"
+    export PHASED_HOME=$folder/home
+    echo real >"$folder/home/sandbox/kind"
+    run "$folder/bin/phasectl" sandbox start --nodes 2
+    [ "$status" = 1 ]
+    [ "$output" = "phasectl: jobs may wait for the real GPUs of $folder/home/sandbox: --nodes needs --pretend there" ]
+    [ "$("$folder/bin/phasectl" sandbox start --nodes 2 --pretend)" = "start --nodes 2" ]
+    [ "$("$folder/bin/phasectl" sandbox start --pretend)" = "start --nodes 4" ]
+    [ "$("$folder/bin/phasectl" sandbox start)" = "start --real $folder/bin/phase-preflight" ]
+    echo pretend >"$folder/home/sandbox/kind"
+    [ "$("$folder/bin/phasectl" sandbox start --nodes 512)" = "start --nodes 512" ]
+    run "$folder/bin/phasectl" sandbox start --nodes 513
+    [ "$status" = 2 ]
+    [[ "$output" = *"from 1 to 512, not '513'"* ]]
 }

@@ -15,7 +15,6 @@ setup() {
     parts=(0123456789abcdef 0123456789ABCDEF 'plain $$ ' pass-9876)
 }
 teardown() {
-    [ -z "${collector:-}" ] || kill "$collector" 2>/dev/null || true
     scancel --name=preemptor || true
     home_down
 }

@@ -18,7 +18,7 @@ setup_file() {
 teardown_file() {
     [ -n "${NODE:-}" ] || return 0
     PHASED_HOME=$NODE/phased phasectl daemon stop || true
-    [ ! -f "$NODE/sshd.pid" ] || kill "$(cat "$NODE/sshd.pid")"
+    [ ! -f "$NODE/sshd.pid" ] || kill $(cat "$NODE"/*.pid)
     sandbox_down
     rm -rf "$NODE"
 }
@@ -37,9 +37,8 @@ PROFILE
     ssh-keygen -q -t ed25519 -N '' -f "$NODE/host_key"
     ssh-keygen -q -t ed25519 -N '' -f "$NODE/key"
     cp "$NODE/key.pub" "$NODE/authorized_keys"
-    port=$(free_port)
     cat >"$NODE/sshd_config" <<CONFIG
-ListenAddress 127.0.0.1:$port
+ListenAddress 127.0.0.1
 HostKey $NODE/host_key
 PidFile $NODE/sshd.pid
 AuthorizedKeysFile $NODE/authorized_keys
@@ -50,6 +49,7 @@ PermitRootLogin yes
 SetEnv HOME=$NODE/home PATH=/usr/bin:/bin
 LogLevel VERBOSE
 CONFIG
+    port=$(sshd_start "$NODE/sshd_config")
     cat >"$NODE/ssh_config" <<CONFIG
 Host login login1
     HostName 127.0.0.1
@@ -60,8 +60,17 @@ Host login login1
     UserKnownHostsFile $NODE/known_hosts
     StrictHostKeyChecking accept-new
 CONFIG
-    /usr/sbin/sshd -f "$NODE/sshd_config" -E "$NODE/sshd.log" 3>&-
     PHASED_HOME=$NODE/phased HOME=$NODE/home phasectl daemon start 3>&-
+}
+
+# sshd_start CONFIG: starts an sshd and prints its port. Another program may take a port that was free.
+sshd_start() {
+    local port
+    for _ in 1 2 3; do
+        port=$(free_port)
+        /usr/sbin/sshd -f "$1" -p "$port" -E "$NODE/sshd.log" >/dev/null 3>&- && echo "$port" && return
+    done
+    return 1
 }
 
 free_port() {
@@ -318,12 +327,12 @@ SH
     spec | sed 's/^    run:/    gate: {low: last(loss) < 1}\n&/' >big/mine.yaml
     echo 'step=1 loss=5' >big/old.log
     phasectl check big/mine.yaml
-    run phasectl check "$PWD/big/mine.yaml" --log train=big/old.log
-    [[ $output = *failed* ]]
-    run phasectl check big/mine.yaml "--log=train=$PWD/big/old.log"
-    [[ $output = *failed* ]]
-    run bash -c 'phasectl check big/mine.yaml --log train=/dev/stdin <big/old.log'
-    [[ $output = *failed* ]]
+    run -0 phasectl check "$PWD/big/mine.yaml" --log train=big/old.log
+    [[ $output = *"its gate would have failed"* ]]
+    run -0 phasectl check big/mine.yaml "--log=train=$PWD/big/old.log"
+    [[ $output = *"its gate would have failed"* ]]
+    run -0 bash -c 'phasectl check big/mine.yaml --log train=/dev/stdin <big/old.log'
+    [[ $output = *"its gate would have failed"* ]]
     sed 's/name: far/name: [/' my.yaml >bad.yaml
     run phasectl check bad.yaml
     [ "$status" = 1 ]
@@ -401,11 +410,30 @@ SPEC
     [[ $output = *"must be a folder of yours that nobody else can read"* ]]
 }
 
+@test "a verb beyond MaxSessions makes a new connection, and ends no other verb" {
+    before=$(logins)
+    { sed "s|^PidFile .*|PidFile $NODE/few.pid|" "$NODE/sshd_config"; echo 'MaxSessions 1'; } >"$NODE/few_config"
+    sed "s|^    Port .*|    Port $(sshd_start "$NODE/few_config")|" "$NODE/ssh_config" >config
+    export PHASED_SSH="ssh -F $PWD/config"
+    phasectl events -f >events 3>&- &
+    verb=$!
+    eventually 60 runs_there
+    full=$(keeper)
+    phasectl daemon status | grep -q sandbox
+    spec >my.yaml
+    id=$(PHASED_HOST='' PHASED_HOME=$NODE/phased phasectl submit --hold my.yaml | number)
+    eventually 60 grep -qE "\"workflow\": ?$id\b" events
+    kill -INT $verb
+    wait $verb
+    eventually 60 test ! -e "/proc/$full"
+    [ "$(logins)" = $((before + 2)) ]
+}
+
 @test "sockets go to /tmp when the logout has removed the folder of the session" {
+    phasectl daemon status
+    socket=$(echo "$LAPTOP"/run/phased/????????????????) # the name says which host and which ssh
     XDG_RUNTIME_DIR=$LAPTOP/gone phasectl daemon status | grep -q sandbox
-    for socket in "/tmp/phased-$(id -u)"/*; do
-        [ ! -S "$socket" ] || ssh -S "$socket" -O exit login || true
-    done
+    ssh -S "/tmp/phased-$(id -u)/${socket##*/}" -O exit login
     [ ! -e "$LAPTOP/gone" ]
 }
 
@@ -493,8 +521,11 @@ shows() { tmux -S "$LAPTOP/tmux" capture-pane -p | grep -qF "$1"; }
     verb=$!
     eventually 60 grep -q '^http' page
     url=$(head -n 1 page)
-    token=${url#*#} base=${url%%/#*}
-    [ "$base" != "$(PHASED_HOST='' PHASED_HOME=$NODE/phased phasectl open --json | jq -r .url | sed 's|/#.*||')" ]
+    token=${url#*#} origin=${url%%/#*}
+    base=http://127.0.0.1:${origin##*:}
+    theirs=$(PHASED_HOST='' PHASED_HOME=$NODE/phased phasectl open --json | jq -r .url)
+    [ "${origin%:*}" = "${theirs%:*}" ] # the same name
+    [ "$origin" != "${theirs%%/#*}" ]   # and a port that is free here
     curl -sf "$base/" >html
     grep -q '<title>phased' html
     curl -sf -H "Authorization: Bearer $token" "$base/v1/ping"

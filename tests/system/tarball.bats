@@ -49,6 +49,14 @@ from_outside() {
             [[ $glibc == *" $library "* || $library == ld-linux* ]] || { echo "$program needs $library"; false; }
         done
     done
+    # The programs for GPUs find the libraries of phased in the tree, and those of CUDA at the site.
+    for program in "$TREE"/bin/phase-*-gpu; do
+        [ -e "$program" ] || continue
+        for library in $(readelf -dW "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+            [ ! -e "$TREE/lib/$library" ] || ldd "$program" | grep -qF "$library => $TREE/"
+        done
+        readelf -dW "$program" | grep -E 'Library runpath: \[/.*:\$ORIGIN/\.\./lib\]'
+    done
     for library in $(from_outside "$TREE"/lib/phased/*.so); do
         [[ $glibc == *" $library "* || $library == ld-linux* || $library == libslurm.so.* ]]
     done

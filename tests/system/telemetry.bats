@@ -168,7 +168,7 @@ sampler_is_gone() {
         "mfu": {"params": 1.5e9, "layers": 48, "width": 1600, "sequence": 1024}}'
     start_lead 2
     await_lead
-    [ "$(journal 2 n1 'select(.type == "warning") | .message')" = "mfu cannot be computed: no driver names the GPUs; set mfu.peak_tflops to what one of them can do" ]
+    [ "$(journal 2 n1 'select(.type == "warning") | .message')" = "mfu cannot be computed: no driver names the GPUs; set mfu.peak_tflops to what one GPU can do" ]
     [ "$(journal 2 n1 'select(.type == "metric") | .values | keys')" = '["tok_s","tokens_per_s"]' ]
 }
 

@@ -185,6 +185,8 @@ rows_stay() {
     shows '^  low +last\(loss\) < 1 +steps 1-3 +failed'
     shows '^ p start the next phases anyway   r run the phase again   c end it'
     keys p
+    shows 'promote 1/train, whatever the gate says\? y/n$'
+    keys y
     shows '^train +succeeded'
     shows '^└ export +succeeded'
     shows '^1 gated  succeeded'

@@ -11,7 +11,8 @@ reference_up() {
 }
 
 # training [STEP...]: a phase with one rank, which writes a checkpoint on SIGTERM. The first run waits
-# after the first STEP until it is interrupted, the second run after the second, and so on.
+# after the first STEP until it is interrupted, the second run after the second, and so on. A file `go`
+# in its folder lets it go on.
 training() {
     cat <<SPEC
 name: recovery

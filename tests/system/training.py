@@ -62,7 +62,7 @@ class Training:
     def run(self):
         while self.step < self.options.iterations and not self.stop:
             self.take_step()
-            while self.step == self.wait_at and not self.stop:
+            while self.step == self.wait_at and not self.stop and not (self.options.out / "go").exists():
                 time.sleep(0.02)
             if self.step % self.options.save_every == 0:
                 self.save()
@@ -78,7 +78,8 @@ def main():
     parser.add_argument("--keep", type=int, default=2, help="checkpoints kept")
     parser.add_argument("--pace", type=float, default=0.08, help="seconds a step")
     parser.add_argument("--wait-at", type=int, nargs="*", default=[], metavar="STEP",
-                        help="each run waits after its step until it is interrupted; later runs wait nowhere")
+                        help="each run waits after its step until it is interrupted, or OUT/go exists; "
+                        "later runs wait nowhere")
     options = parser.parse_args()
     training = Training(options)
     signal.signal(signal.SIGTERM, training.on_term)

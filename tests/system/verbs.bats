@@ -264,6 +264,7 @@ timeless() {
     [[ $output =~ PARAM\ +1\ +2$'\n'train\.steps\ +10\ +20$'\n' ]]
     [[ $output =~ phases\.train\.progress\.total\ +10\ +20$'\n' ]]
     [[ $output =~ $'\n'train\ +state\ +succeeded\ +active ]]
+    [[ $output != *running* ]]
     [[ $output =~ $'\n'\ +loss\ +10\ +5\ +-50\.0\ %$'\n' ]]
     [[ $output =~ $'\n'\ +cost\ +[\$\<] ]]
     phasectl diff 1/train 3/train >phases.out

@@ -232,7 +232,7 @@ teardown() {
     [ "$status" = 2 ]
     run "$worker" metric loss=abc
     [ "$status" = 2 ]
-    [[ $output == *"not NAME=NUMBER: loss=abc"* ]]
+    [[ $output == *"must be NAME=NUMBER: loss=abc"* ]]
     run env -u PHASED_CHANNEL "$worker" metric loss=1
     [ "$status" = 1 ]
 }
@@ -309,8 +309,7 @@ teardown() {
     grep -q asked "$home/phase/1/log/rank-0.log"
 }
 
-@test "TERM to all processes of the step is a preemption, not a failure" {
-    local status=0 # there is something to go on from; the second time there is not
+@test "TERM to all processes of the job step is a preemption, not a failure" {
     for trapped in 'trap "sleep 0.3; echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM' ':'; do
         rm -rf "$home/phase" "$job/claim"
         new_run 1 "{$two_by_two, \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
@@ -318,9 +317,8 @@ teardown() {
         start_lead 1 2
         for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
         terminate_step
-        await_lead $status
-        status=1
-        [ "$(outcome 1 '[.outcome, .cause]')" = '["preempted",null]' ]
+        await_lead
+        [ "$(outcome 1 '[.outcome, .cause, .requeues]')" = '["preempted",null,true]' ]
         [ "$(outcome 1 '.finals | keys')" = '["n1","n2"]' ]
     done
     [ -e "$home/out/ckpt_3" ]
@@ -378,6 +376,19 @@ teardown() {
     await no_process_names "PHASED_RUN_DIR=$home"
     [ "$(ls "$home/out" | xargs)" = "saved-0 saved-1 saved-2 saved-3" ]
     [ "$(journal 1 n2 .type | tail -n 1)" = exited ]
+}
+
+@test "after a node could not read its run, the job goes on with the next run" {
+    start_daemon
+    export FAKE_SRUN_HIDES=$home/phase/1
+    new_run 1 "{$two_by_two, \"run\": \"exec sleep 1000\"}" '{"linger_s": 60}'
+    new_run 2 "{$two_by_two, \"run\": \"true\"}"
+    start_lead 1 2
+    await has_outcome 1
+    [ "$(outcome 1 '[.outcome, .cause]')" = '["failed","launch"]' ]
+    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
+    await_lead
+    [ "$(outcome 2 .outcome)" = succeeded ]
 }
 
 @test "an srun that cannot start is a failed launch" {
@@ -446,10 +457,10 @@ gets_more() { [ "$(cat "$home/record/1/n1.jsonl" | wc -l)" -gt "$seen" ]; }
     start_lead 1
     await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
-    grep -q 'has not the right code; the work goes on' "$job/job.log"
+    grep -q 'has a wrong code; the work goes on' "$job/job.log"
 }
 
-@test "the next run begins at once in the same allocation" {
+@test "the next run begins in the same allocation" {
     start_daemon
     new_run 1 "{$two_by_two, \"run\": $(script 'echo step=1 loss=1')}" '{"linger_s": 20}'
     new_run 2 "{$two_by_two, \"run\": $(script 'echo step=1 loss=2')}" '{"linger_s": 20}'

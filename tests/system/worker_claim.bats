@@ -50,6 +50,24 @@ has_asked() {
     [ ! -e "$home/phase/1/outcome.json" ]
 }
 
+@test "a run that is given after the job step was lost does not begin" {
+    export SLURM_JOB_END_TIME=4102444800 # so that the lead need not ask for it
+    start_daemon
+    new_run 2 '{"run": "true"}'
+    new_run 3 '{"run": "true"}'
+    claimed 1 17 1
+    ended 1
+    mkfifo "$home/slurm/show" # Slurm does not answer about this job
+    echo "JobId=17 JobName=test JobState=RUNNING StdOut=/alias/phased-t17/job.log" >"$home/slurm/job.17"
+    start_lead 2
+    await holds 1 17
+    kill -KILL "$(pgrep -f "/srun .* task $job\$" | head -n 1)"
+    await grep -q 'show job 4711' "$home/slurm/calls"
+    echo '{}' >"$home/phase/1/outcome.json" # so that a run may begin
+    command_lead 2 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/3\"}"
+    await_lead 1
+}
+
 @test "a run waits until the lead of another job has ended, and then begins" {
     new_run 2 "{\"run\": $(script 'echo ran >>"$PHASED_OUT/ran"')}"
     claimed 3 17 1
@@ -302,7 +320,8 @@ waiting_run() {
     command_lead 3 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/3\"}"
     command_lead 3 2 '{"verb": "end", "when": "ended"}'
     waiting_run
-    await test "$home/phase/3" = "$(jq -r .run_dir "$job/current.json")"
+    serves_run_3() { [ "$(jq -r .run_dir "$job/current.json")" = "$home/phase/3" ]; }
+    await serves_run_3
     echo '{}' >"$home/phase/1/outcome.json"
     await_lead
     [ "$(outcome 3 .outcome)" = succeeded ]

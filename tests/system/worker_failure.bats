@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Why a run failed, where no line of a program says it: the kernel's OOM killer, Slurm's message
-# about a lost step, and ranks that say more than the rank that failed first. Without Slurm.
+# about a lost job step, and ranks that say more than the rank that failed first. Also how a run that
+# ended too early is told. Without Slurm.
 
 load worker/helpers
 
@@ -49,7 +50,7 @@ small_group() {
     [ "$(outcome 1 '[.cause, .failure.name, .failure.line]')" = '["exit","killed","was killed by signal 9 (Killed)"]' ]
 }
 
-@test "a step that Slurm killed for its memory has the cause oom, and no node is blamed" {
+@test "a job step that Slurm killed for its memory has the cause oom, and no node is blamed" {
     new_run 1 '{"run": "true"}' "$catalogue"
     export FAKE_SRUN_ERROR='n1: task 0: Out Of Memory'
     start_lead 1
@@ -100,4 +101,18 @@ small_group() {
     command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
     await_lead 1
     [ "$(outcome 1 '[.outcome, .cause, .failure]')" = '["cancelled",null,null]' ]
+}
+
+@test "a run that ends by itself long before its last step gives a warning" {
+    local early='"run": "echo step=30 loss=1", "progress": {"step": "step", "total": 200}'
+    new_run 1 "{$early}"
+    new_run 2 '{"run": "echo step=30 loss=1", "progress": {"step": "step", "total": 31}}'
+    new_run 3 "{$early, \"until\": {\"condition\": \"step >= 100\"}}"
+    for run in 1 2 3; do
+        start_lead $run
+        await_lead
+    done
+    [ "$(journal 1 lead 'select(.type == "warning") | .message')" = \
+        "the run ended by itself at step 30 of 200" ]
+    [ "$(journal 2 lead 'select(.type == "warning")')$(journal 3 lead 'select(.type == "warning")')" = "" ]
 }

@@ -23,10 +23,14 @@ host_run() {
     printf '{"run_dir": "%s"}' "$home/phase/$1" >"$folder/current.json"
 }
 
-# guests NUMBER...: writes the list of guests like the daemon.
-guests() {
-    printf '%s\n' "$@" | jq -Rn --arg home "$home" '{job_dirs: [inputs | $home + "/job" + .]}' >"$home/job/.guests"
+# guests_in HOME NUMBER...: writes the list of guests like a daemon that knows the home by this path.
+guests_in() {
+    printf '%s\n' "${@:2}" | jq -Rn --arg home "$1" '{job_dirs: [inputs | $home + "/job" + .]}' >"$home/job/.guests"
     mv "$home/job/.guests" "$home/job/guests.json"
+}
+
+guests() {
+    guests_in "$home" "$@"
 }
 
 start_host() {
@@ -98,6 +102,105 @@ requeues() {
     [ "$(outcome 2 .outcome) $(outcome 3 .outcome)" = 'succeeded succeeded' ]
 }
 
+@test "a guest whose folder gets another path is not started twice" {
+    for run in 1 2 3; do
+        host_run $run "{\"run\": $(trains $run)}"
+    done
+    guests 2
+    start_host
+    await trains_now 1
+    await trains_now 2
+    ln -s "$home" "$home/link"
+    guests_in "$home/link" 2 3
+    await trains_now 3 # the host has looked at the list
+    [ "$(pgrep -cf "^$worker guest .*/job2\$")" = 1 ]
+    run ! has_outcome 2
+    echo 0 | tee "$home/done-1" "$home/done-2" >"$home/done-3"
+    await_lead
+    [ "$(outcome 2 .outcome)" = succeeded ]
+}
+
+guest_has_left() {
+    ! pgrep -f "^$worker guest $home/job$1\$"
+}
+
+# gives_next RUN NEXT: the daemon has given another run to the phase of a guest.
+gives_next() {
+    mkdir -p "$home/phase/$1/control"
+    jq -n --arg dir "$home/phase/$2" '{number: 2, verb: "next", run_dir: $dir}' >"$home/phase/$1/control/.next"
+    mv "$home/phase/$1/control/.next" "$home/phase/$1/control/command.json"
+}
+
+@test "a guest that has left is started again for a run that was given to its phase" {
+    host_run 1 "{\"run\": $(trains 1)}"
+    host_run 2 '{"run": "true"}'
+    guests 2
+    start_host
+    await trains_now 1
+    await has_outcome 2
+    await guest_has_left 2
+    new_run 4 '{"run": "true"}' "{\"job_dir\": \"$home/job2\"}"
+    gives_next 2 4
+    guests 2
+    await has_outcome 4
+    echo 0 >"$home/done-1"
+    await_lead
+    [ "$(outcome 4 .outcome)" = succeeded ]
+}
+
+@test "the first lead is started again for a run that was given to its phase" {
+    host_run 1 '{"run": "true"}'
+    host_run 2 "{\"run\": $(trains 2)}"
+    guests 2
+    start_host
+    await trains_now 2
+    await has_outcome 1
+    await guest_has_left ''
+    new_run 4 '{"run": "true"}'
+    gives_next 1 4
+    guests '' 2
+    await has_outcome 4
+    echo 0 >"$home/done-2"
+    await_lead
+}
+
+@test "a guest that cannot open its next run tries again" {
+    host_run 1 "{\"run\": $(trains 1)}"
+    host_run 2 '{"run": "true"}'
+    jq '.linger_s = 30' "$home/phase/2/run.json" >"$home/run.json"
+    mv "$home/run.json" "$home/phase/2/run.json"
+    guests 2
+    start_host
+    await has_outcome 2
+    new_run 4 '{"run": "true"}' "{\"job_dir\": \"$home/job2\"}"
+    mv "$home/phase/4/run.json" "$home/run.json"
+    echo '{' >"$home/phase/4/run.json"
+    gives_next 2 4
+    await grep -q 'cannot go on with' "$home/job2/job.log"
+    await guest_has_left 2
+    mv "$home/run.json" "$home/phase/4/run.json"
+    await has_outcome 4
+    echo 0 >"$home/done-1"
+    await_lead
+}
+
+@test "a guest whose program cannot be started for a while is started later" {
+    for run in 1 2; do
+        host_run $run "{\"run\": $(trains $run)}"
+    done
+    cp "$worker" "$home/phase-worker"
+    worker=$home/phase-worker
+    start_host
+    await trains_now 1
+    mv "$worker" "$worker.away"
+    guests 2
+    await grep -q "cannot start $worker" "$job/job.log"
+    mv "$worker.away" "$worker"
+    await trains_now 2
+    echo 0 | tee "$home/done-1" >"$home/done-2"
+    await_lead
+}
+
 @test "a guest that comes while the host leaves is not started" {
     host_run 1 '{"run": "true"}'
     host_run 2 '{"run": "true"}'
@@ -145,11 +248,13 @@ requeues() {
     [ "$(requeues)" = 1 ]
 }
 
-@test "a run that is to go on in the job stops the other runs, because the job must be requeued" {
+# signal_guest TIME: the guest of run 2 gets USR2 far from the limit, and the job is requeued. Slurm
+# says that it has preempted the job at this time.
+signal_guest() {
     for run in 1 2; do
         host_run $run "{\"run\": $(trains $run)}"
     done
-    echo "JobState=RUNNING EndTime=$(date -d '+1 hour' +%Y-%m-%dT%H:%M:%S) Restarts=0 PreemptTime=$(date +%Y-%m-%dT%H:%M:%S)" >"$home/slurm/show"
+    echo "JobState=RUNNING EndTime=$(date -d '+1 hour' +%Y-%m-%dT%H:%M:%S) Restarts=0 PreemptTime=$1" >"$home/slurm/show"
     guests 2
     requeue_once
     start_host
@@ -157,9 +262,19 @@ requeues() {
     await trains_now 2
     pkill -USR2 -f "^$worker guest $home/job2\$"
     await test -e "$home/restarted"
+}
+
+@test "a run that is to go on in the job stops the other runs, because the job must be requeued" {
+    signal_guest "$(date +%Y-%m-%dT%H:%M:%S)"
     [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",true]' ]
     [ "$(outcome 2 '[.outcome, .requeues]')" = '["preempted",true]' ]
     [ "$(requeues)" = 1 ]
+}
+
+@test "a run that was stopped by a signal without a known reason names the signal" {
+    signal_guest None
+    [ "$(outcome 2 '[.outcome, .message]')" = '["preempted","SIGUSR2 was sent to the batch script"]' ]
+    [ "$(outcome 1 '[.outcome, .message]')" = '["preempted","another phase in the job needs its requeue"]' ]
 }
 
 @test "a second job with the same folder starts no run" {

@@ -119,7 +119,7 @@ told_between() {
     [ ! -e "$home/phase/2/journal/lead.jsonl" ]
 }
 
-# terminate: sends Slurm's SIGTERM to the step of the agents.
+# terminate: sends Slurm's SIGTERM to the job step of the agents.
 terminate() {
     pkill -TERM -f "^[^ ]*/phase-worker node $job\$"
 }
@@ -158,8 +158,8 @@ deaf='trap "" TERM; touch "$PHASED_OUT/ready"; while :; do sleep 0.05; done'
     await grep -q stopping "$home/phase/1/journal/lead.jsonl"
     sleep 2 # the grace, longer than two signals of one cause are apart
     kill -TERM "$lead"
-    await_lead 1
-    [ "$(outcome 1 .outcome)" = preempted ]
+    await_lead
+    [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",true]' ]
 }
 
 # terminate_near_limit REASON: Slurm ends the job for this reason, a few seconds before the limit.

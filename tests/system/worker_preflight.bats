@@ -139,18 +139,22 @@ STUB
     [[ $(cat "$home/asked-allreduce") == *" --groups tensor:0-3/4-7 "* ]]
 }
 
-@test "two nodes that reduce together meet, and a baseline judges them" {
+# The GPUs of the stand-in reduce 275 GB/s: that is 412 GB/s of the bus in groups of 4.
+two_nodes_reduce() {
     fakes=${fake_driver%/*}
     [ -x "$fakes/phase-preflight-gpu" ] || skip "built without CUDA"
     export PHASED_PREFLIGHT_GPU=$fakes/phase-preflight-gpu
     export PHASED_PREFLIGHT_THRESHOLDS=$home/thresholds.yaml
     export PHASED_PREFLIGHT_BASELINE=$home/baseline.yaml
-    # The GPUs of the stand-in reduce 275 GB/s: that is 412 GB/s of the bus in groups of 4.
     printf '%s\n' 'memory_used_mib: 512' 'scratch_free_mib: 0' 'baseline_percent: 10' \
         'measure: {allreduce: {seconds: 50, mib: 1}}' models: '  - match: H200' \
         '    allreduce_gbps: {4: 400}' >"$home/thresholds.yaml"
     printf '%s\n' models: '  - match: H200' '    allreduce_gbps: {4 on 2: 400}' >"$home/baseline.yaml"
     quick_run 1 2 '{"preflight": "full", "parallel": {"tensor": 4, "pipeline": 1, "data": 4}}'
+}
+
+@test "two nodes that reduce together meet, and a baseline judges them" {
+    two_nodes_reduce
     start_lead 1 2
     await_lead
     for node in n1 n2; do
@@ -161,7 +165,7 @@ STUB
     quick_run 2 2 '{"preflight": "full", "parallel": {"tensor": 4, "pipeline": 1, "data": 4}}'
     FAKE_CUDA=sum=3 start_lead 2 2
     await_lead 1
-    [[ $(outcome 2 .message) == "2 nodes: n"*": allreduce: tensor 0-3: 1 of 262144 sums are wrong on rank 3"* ]]
+    [[ $(outcome 2 .message) == "2 nodes: n"*": allreduce: tensor 0-3: 1 of 262144 sums are wrong on its rank 3"* ]]
 }
 
 # Makes a folder with phase-worker, and with this phase-preflight beside it.
@@ -171,6 +175,25 @@ own_preflight() {
     { echo '#!/bin/bash'; cat; } >"$home/bin/phase-preflight"
     chmod +x "$home/bin/phase-preflight"
     worker=$home/bin/phase-worker
+}
+
+@test "a node that had memory of an earlier run at its first try meets the other node" {
+    two_nodes_reduce
+    own_preflight <<STUB
+if [ "\$SLURMD_NODENAME" = n2 ] && [ ! -e $home/tried ]; then
+    touch $home/tried
+    export FAKE_NVML=memory=2,process=3
+fi
+exec ${worker%/*}/phase-preflight "\$@"
+STUB
+    start_lead 1 2
+    await_lead
+    [ -e "$home/tried" ]
+    for node in n1 n2; do
+        [ "$(preflight_of 1 $node)" = "full passed: " ]
+        [ "$(journal 1 $node 'select(.type == "preflight").rows[] | select(.name == "allreduce") | .text')" = \
+            "tensor 412 GB/s, at least 400; data 412 GB/s, at least 360 by the baseline" ]
+    done
 }
 
 @test "preflight checks again if memory and processes of an earlier run are still there" {
@@ -281,6 +304,19 @@ if ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), None, None) == 0: # PTRACE
     command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
     await_lead 1
     [ "$(outcome 1 .outcome)" = cancelled ]
+    [ ! -e "$home/executed" ]
+    no_process_names "$home/bin/phase-preflight"
+}
+
+@test "the loss of an agent during a preflight ends the run, even if srun leaves the other agents alone" {
+    own_preflight <<<"touch $home/began-\$SLURMD_NODENAME; sleep 1234"
+    export FAKE_SRUN_LEAVES_TASKS=1
+    quick_run 1 2
+    start_lead 1 2
+    await test -e "$home/began-n1" -a -e "$home/began-n2"
+    kill -KILL "$(pgrep -f "^[^ ]*/phase-worker node $job\$" | head -n 1)"
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause]')" = '["failed","node_fail"]' ]
     [ ! -e "$home/executed" ]
     no_process_names "$home/bin/phase-preflight"
 }

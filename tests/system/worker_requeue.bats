@@ -88,7 +88,7 @@ requeues() {
     start_lead 1
     await past 1 12
     terminate_step
-    kill -TERM "$lead" || true # it has ended, if its step was quick to save
+    kill -TERM "$lead" || true # it has ended, if its job step was quick to save
     await_lead
     [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","the job was requeued in Slurm",true]' ]
     [ "$(requeues)" = 0 ] # it is done already
@@ -102,13 +102,54 @@ requeues() {
     [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["cancelled","the job was cancelled in Slurm",false]' ]
 }
 
+# slurm_says SHOW CODE: the lead's outcome of a run that exits with CODE, while Slurm shows the job so.
+slurm_says() {
+    rm -rf "$home/phase" "$job/claim" "$home/slurm/show" "$home/slurm/calls"
+    [ -z "$1" ] || echo "$1 EndTime=2099-01-01T00:00:00 PreemptTime=None" >"$home/slurm/show"
+    new_run 1 "{\"run\": \"exit $2\\n\"}"
+    start_lead 1
+    await has_outcome 1
+    wait "$lead" || true
+    outcome 1 '[.outcome, .cause, .message, .exit_code]'
+}
+
+@test "a run that has requeued its job is not over, however it exits" {
+    local requeued='["preempted",null,"the job was requeued in Slurm",0]'
+    [ "$(slurm_says 'JobState=COMPLETING Restarts=1' 0)" = "$requeued" ]
+    [ "$(slurm_says 'JobState=COMPLETING Restarts=1' 1)" = "$requeued" ]
+    [ "$(slurm_says 'JobState=PENDING Restarts=1' 0)" = "$requeued" ]
+    [ "$(slurm_says 'JobState=RUNNING Restarts=0' 0)" = '["succeeded",null,"",0]' ]
+    [ "$(slurm_says 'JobState=RUNNING Restarts=0' 1 | jq -c '.[:2]')" = '["failed","exit"]' ]
+    [ "$(slurm_says '' 0)" = '["succeeded",null,"",0]' ] # Slurm is down
+    [ "$(grep -c 'show job' "$home/slurm/calls")" -le 2 ] # at the start and at the end
+}
+
+@test "a run that has ended stays a success if a stop comes while Slurm is asked" {
+    start_daemon
+    mkdir -p "$home/slurm"
+    echo 'JobState=RUNNING Restarts=0 EndTime=2099-01-01T00:00:00 PreemptTime=None' >"$home/slurm/show"
+    new_run 1 "{\"run\": $(script "echo ready; until [ -e $home/go ]; do sleep 0.1; done")}"
+    start_lead 1
+    await grep -q ready "$home/phase/1/log/rank-0.log"
+    mv "$home/slurm/show" "$home/slurm/answer"
+    mkfifo "$home/slurm/show" # now scontrol waits for the answer
+    : >"$home/slurm/calls"
+    touch "$home/go"
+    await grep -q 'show job' "$home/slurm/calls"
+    command_lead 1 1 '{"verb": "stop", "why": "held"}'
+    await grep -qx 1 "$home/obeyed.1"
+    cat "$home/slurm/answer" >"$home/slurm/show"
+    await has_outcome 1
+    [ "$(outcome 1 '[.outcome, .message]')" = '["succeeded",""]' ]
+}
+
 # A controller that was killed right after it had started the job answers like this.
 @test "a job whose start Slurm has forgotten is not taken for a cancelled job" {
     echo "JobState=PENDING Restarts=0 EndTime=Unknown PreemptTime=None" >"$home/slurm/show"
     new_training 1
     FAKE_SRUN_ERROR="Unable to confirm allocation for job 4711: Job is pending execution" start_lead 1
-    await_lead 1
-    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","Slurm has forgotten that the job runs",false]' ]
+    await_lead
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","Slurm has forgotten that the job runs",true]' ]
     rm -r "$home/phase" "$job/claim"
     new_training 1
     start_lead 1
@@ -119,16 +160,26 @@ requeues() {
     [ "$(requeues)" = 0 ]
 }
 
-@test "a preempted run without a step does not requeue its job" {
+# each_requeues COUNT MORE: the ends of COUNT runs in a row that are preempted before their first step.
+each_requeues() {
+    local attempt
+    rm -rf "$home/phase" "$job/claim"
+    for attempt in $(seq "$1"); do
+        new_run "$attempt" "{\"run\": $(script 'echo ready; sleep 1000')$2}"
+        start_lead "$attempt"
+        await grep -q ready "$home/phase/$attempt/log/rank-0.log"
+        terminate_step
+        await lead_has_ended
+        outcome "$attempt" '[.outcome, .requeues]'
+    done | xargs
+}
+
+@test "a preempted run without a step requeues its job, but not the third in a row if steps can be expected" {
+    local goes_on='[preempted,true]' ends='[preempted,false]'
     preempted_state
-    echo 1 >"$home/slurm/requeue"
-    new_run 1 "{\"run\": $(script 'echo ready; sleep 1000')}"
-    start_lead 1
-    await grep -q ready "$home/phase/1/log/rank-0.log"
-    terminate_step
-    await_lead 1
-    [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",false]' ]
-    [ "$(requeues)" = 0 ]
+    [ "$(each_requeues 3 ', "checkpoint": {"path": "$PHASED_OUT/ckpt_{step}", "save_time_s": 10}')" = \
+        "$goes_on $goes_on $ends" ]
+    [ "$(each_requeues 4 '')" = "$goes_on $goes_on $goes_on $goes_on" ]
 }
 
 @test "a run that was preempted after step 0 requeues its job" {
@@ -188,8 +239,8 @@ requeues() {
     [ ! -e "$home/phase/shards" ]
 }
 
-# As with ranks in steps of their own: Slurm signals these steps, too, and the ranks save and exit with 0.
-@test "a run is not taken for a success if Slurm told its step to stop and the lead could not hear of it" {
+# As with ranks in job steps of their own: Slurm signals these, too, and the ranks save and exit with 0.
+@test "a run is not taken for a success if Slurm told its job step to stop and the lead could not hear of it" {
     new_run 1 "{$two_by_two, \"run\": $(script 'echo ready; until [ -e $PHASED_OUT/go ]; do sleep 0.1; done; echo saved')}"
     start_lead 1 2
     await grep -q ready "$home/phase/1/log/rank-1.log"
@@ -222,22 +273,94 @@ requeues() {
     [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["cancelled","stopped: cancelled",false]' ]
 }
 
-@test "without a daemon a preempted phase goes on alone from its newest whole checkpoint" {
-    preempted_state
-    echo 1 >"$home/slurm/requeue"
+@test "an error that srun printed long before a preemption does not make the job step a lost one" {
+    export FAKE_SRUN_MURMURS='eio_message_socket_accept: slurm_receive_msg: Socket timed out'
+    echo "JobState=RUNNING EndTime=2099-01-01T00:00:00 Restarts=0 PreemptTime=None" >"$home/slurm/show"
     new_training 1
+    start_lead 1
+    await grep -q "srun: error: $FAKE_SRUN_MURMURS" "$job/job.log"
+    local said=$SECONDS
+    is_old() { [ $SECONDS -gt $((said + 11)) ]; }
+    await past 1 12
+    await is_old
+    terminate_step
+    await_lead
+    [ "$(outcome 1 '[.outcome, .message]')" = '["preempted","SIGTERM was sent to the job step"]' ]
+}
+
+@test "a requeued job asks for its GPUs again if the lead before it has not begun the run" {
+    export PHASED_NVML=$(dirname "$worker")/../tests/fake/libnvidia-ml.so
+    new_run 1 '{"run": "echo $kind", "params": {"kind": "any"},
+        "by_gpu": [{"match": "h100", "phase": {"params": {"kind": "h100"}}},
+                   {"match": "h200", "phase": {"params": {"kind": "h200"}}}]}'
+    echo '{"model": "NVIDIA H100 80GB HBM3", "memory_gib": 79.6, "source": "driver", "by_gpu": "h100"}' \
+        >"$home/phase/1/hardware.json"
+    start_lead 1
+    await_lead
+    grep -q h200 "$home/phase/1/log/rank-0.log"
+    [ "$(journal 1 lead 'select(.type == "started") | .hardware.by_gpu')" = h200 ]
+    [ "$(jq -r .model "$home/phase/1/hardware.json")" = 'NVIDIA H200' ]
+}
+
+# Run 1 is preempted, and run 2 ends in the same job.
+goes_on_alone() {
     start_lead 1
     await past 1 12
     terminate_step
     await has_outcome 1
     touch "$home/out/enough"
     await has_outcome 2
+}
+
+@test "without a daemon a preempted phase goes on alone from its newest whole checkpoint" {
+    preempted_state
+    echo 1 >"$home/slurm/requeue"
+    new_training 1
+    goes_on_alone
     local step=$(saved_step)
     [ "$(jq -c '[.run, .attempt, .alone, .resume.step, .run_dir]' "$home/phase/2/run.json")" = "[0,2,true,$step,\"$home/phase/2\"]" ]
     [ "$(jq -r .run_dir "$job/current.json")" = "$home/phase/2" ]
     [ "$(outcome 2 '[.run, .outcome, .restarts, .last_step]')" = '[0,"succeeded",1,60]' ]
     [ "$(journal 2 n1 'select(.type == "metric") | .step' | head -n 1)" = $((step + 1)) ]
     [ "$(journal 2 lead .type | xargs)" = "started ended" ]
+}
+
+@test "without a daemon a run that is preempted before its first step goes on alone" {
+    preempted_state
+    echo 1 >"$home/slurm/requeue"
+    new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
+        \"run\": $(script "echo ready; [ -e $home/out/enough ] || sleep 1000")}"
+    start_lead 1
+    await grep -q ready "$home/phase/1/log/rank-0.log"
+    touch "$home/out/enough"
+    terminate_step
+    await has_outcome 2
+    [ "$(outcome 2 '[.run, .outcome, .restarts]')" = '[0,"succeeded",1]' ]
+}
+
+@test "without a daemon a script that requeues itself and prints no step goes on alone" {
+    echo 'JobState=COMPLETING Restarts=1 EndTime=Unknown PreemptTime=None' >"$home/slurm/show"
+    new_run 1 '{"run": "exit 0\n"}'
+    start_lead 1
+    await_lead
+    [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",true]' ]
+    [ "$(requeues)" = 0 ]
+    echo 'JobState=RUNNING Restarts=1 EndTime=2099-01-01T00:00:00 PreemptTime=None' >"$home/slurm/show"
+    start_again 1
+    await has_outcome 2
+    [ "$(outcome 2 '[.run, .outcome, .restarts]')" = '[0,"succeeded",1]' ]
+}
+
+@test "without a daemon a phase goes on alone with the run that a daemon has prepared for its job" {
+    preempted_state
+    echo 1 >"$home/slurm/requeue"
+    ln -s "$home" "$home/link" # by which the daemon knew the home
+    new_training 1
+    new_training 2
+    jq --arg dir "$home/link/job" '.job_dir = $dir | .attempt = 2' "$home/phase/2/run.json" >"$home/run.json"
+    mv "$home/run.json" "$home/phase/2/run.json"
+    goes_on_alone
+    [ "$(outcome 2 '[.run, .outcome]')" = '[2,"succeeded"]' ]
 }
 
 @test "a phase that goes on alone skips checkpoints that are cut or gone" {

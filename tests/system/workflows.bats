@@ -55,13 +55,13 @@ preempted_once() {
     preempted_once 1 train
     # Pace and cost are compared with the baseline in the file.
     [ "$(phasectl gate 1/train --json | jq -r '[.checks[] | select(.name == "faster" or .name == "saving") | .outcome] | join(" ")')" = 'passed passed' ]
-    [ "$(stand_in hdp-diffusion-h200 MAX_STEPS=200 pace=80)" = 2 ]
+    [ "$(stand_in hdp-diffusion-h200 BATCH_SIZE=2 MAX_STEPS=200 pace=80)" = 2 ]
     preempted_once 2 train
 }
 
 @test "latentwire tries quick wins first, and h100-mfu stops at its goal" {
     phasectl daemon start
-    [ "$(stand_in latentwire train.samples=3200 train.pace=80)" = 1 ]
+    [ "$(stand_in latentwire train.samples=1600 train.pace=80)" = 1 ]
     preempted_once 1 train
     [ "$(stand_in h100-mfu target=1.2 max_steps=4000 pace=80)" = 2 ]
     preempted_once 2 train
@@ -92,13 +92,13 @@ preempted_once() {
     [ "$(phasectl status 1 --json | jq -c .variants)" = '["stand_in"]' ]
     # Derived and real params reach the program with the values of the file.
     [ "$(jq -c ".spec.params | [.weight_base, .embedding_lr, .total_batch_size] | $as_numbers" \
-        "$PHASED_HOME/runs/1/production/1/run.json")" = '[10,0.1,2048]' ]
+        "$PHASED_HOME/runs/1/production/1/run.json")" = '[10,0.1,1024]' ]
     grep -q 'loops weighted 0.0009' "$PHASED_HOME/runs/1/production/1/log/rank-0.log"
 }
 
 @test "trm-two-phase trains natively: on tokens, with DP=8, and smaller on CPUs" {
     phasectl daemon start
-    phasectl submit trm-two-phase.yaml --with native --with small
+    phasectl submit trm-two-phase.yaml --with native --with small --set device_batch_size=1 --set iterations=70
     eventually 120 state 1 succeeded
     [ "$(record 'SELECT count(*) FROM remedy')" = 0 ]
     [ "$(find "$PHASED_HOME/runs/1/production/1/log" -name 'rank-*.log' | wc -l)" = 8 ]
@@ -109,7 +109,7 @@ preempted_once() {
 
 @test "hdp-diffusion starts again with the guide's learning rate if the loss does not fall" {
     phasectl daemon start
-    [ "$(stand_in hdp-diffusion-h200 train.LR=8 WARMUP_STEPS=1 MAX_STEPS=200)" = 1 ]
+    [ "$(stand_in hdp-diffusion-h200 train.LR=8 WARMUP_STEPS=1 BATCH_SIZE=2 MAX_STEPS=90)" = 1 ]
     eventually 90 state 1 succeeded
     # Its guard stops the run, or its gate refuses it if the run was too fast for the guard.
     [[ "$(record 'SELECT cause FROM remedy')" = @(learns|falling) ]]
@@ -128,10 +128,10 @@ held_by() {
 
 @test "a failed gate holds each example workflow, after its remedies were tried" {
     phasectl daemon start
-    [ "$(stand_in trm-two-phase validate.matrix_lr=0.00002 validate.iterations=60 validate.device_batch_size=2)" = 1 ]
+    [ "$(stand_in trm-two-phase validate.matrix_lr=0.00002 validate.iterations=60 validate.device_batch_size=2 max_seq_len=16)" = 1 ]
     [ "$(stand_in prompt-distillation shortest=1000)" = 2 ]
     [ "$(stand_in bd3lm-h200 MAX_STEPS=60 nll_goal=0.1)" = 3 ]
-    [ "$(stand_in hdp-diffusion-h200 MAX_STEPS=60 nll_goal=0.1)" = 4 ]
+    [ "$(stand_in hdp-diffusion-h200 BATCH_SIZE=2 MAX_STEPS=60 nll_goal=0.1)" = 4 ]
     [ "$(stand_in latentwire quick_wins.goal_util=1e9)" = 5 ]
     [ "$(stand_in h100-mfu target=0.5 max_steps=40)" = 6 ]
     held_by 1 validate grad_high

@@ -158,50 +158,77 @@ headers() {
 }
 report 'a room has one header for others' "$(headers)"
 
-# The names of the members of messages stand in the rows of lib/protocol. Other code that takes part in
-# the protocol knows the structs.
+# The names of the members of messages stand in the rows of lib/protocol. Other code knows the structs.
 members() {
     sed -E 's/\), +MEMBER/),\nMEMBER/' lib/protocol/*.c |
         sed -nE 's/^ *MEMBER(_OR)?\([a-z_]+, ([a-z_]+), .*/\2/p
                  s/^ *MEMBER_IS\([a-z_]+, ([a-z_]+), .*/\1/p
                  s/^ *MEMBER(_ROW|_OF_WORDS)\([a-z_]+, [a-z_.]+, "([a-z_]+)".*/\2/p'
 }
-# The same names in other documents: a file, then the names.
+# Other documents have some of these names, too. A row is a file or a folder (`cli/*`), the names that
+# it may give to jansson, and why. The first row that fits counts. API stands for the names of doc/api.md,
+# KEYS for the keys of a workflow file.
 other_documents() {
     cat <<'DOCUMENTS'
-cli/client.c                run
-cli/reader/folder.c         attempt phase resume
-daemon/ingest/entry.c       name reason
-daemon/launch/job_order.c   workdir
-daemon/launch/secrets.c     by_gpu phase
-daemon/store/run.c          summary
-daemon/store/sample.c       from gpu gpus node seconds
-worker/lead/lead_hang.c     nodes
-worker/node/channel.c       checkpoint path step values
-worker/node/nodecheck_report.c name rows
-worker/node/observer.c      path step
-worker/node/rendezvous.c    port
-worker/node/watchdog.c      gpus summary
-worker/protocol/assignment.c checkpoint gpus path run
-worker/telemetry/second.c   gpus time
-worker/telemetry/watch.c    from seconds
+cli/client.c                  run                   # API: RUN
+cli/doctor/phased.c                                 # it reads daemon.json
+cli/reader/folder.c           attempt phase resume  # what `metrics` reads of a record (reader.h)
+cli/*                         API evidence failure processes python # answers of the API
+daemon/api/api.c                                    # it writes daemon.json
+daemon/api/worker.c                                 # it talks with leads
+daemon/admission/*            API                   # answers of the API
+daemon/api/*                  API                   # the API
+daemon/ingest/entry.c         name reason           # rows of a preflight
+daemon/judge/*                API                   # answers of the API
+daemon/launch/job_order.c     workdir               # KEYS: the workflow file
+daemon/launch/secrets.c       by_gpu phase          # KEYS: the workflow file
+daemon/notify/*               API                   # notices
+daemon/outlook/*              API                   # answers of the API
+daemon/store/run.c                                  # it stores what workers tell
+daemon/store/sample.c         gpu gpus node seconds # answers of the API
+daemon/store/*                API                   # answers of the API
+lib/expr/*                    advice last_step name outcome reason rows seconds steps # checks and verdicts
+lib/failures/*                advice blame cause name # the catalogue of failures
+lib/metrics/*                 step steps            # checks, and the columns of metrics
+lib/saved.c                   bytes path paths step time # the list of saved checkpoints
+lib/spec/problems.c           line message path     # problems of a workflow file
+lib/spec/*                    KEYS from name number phase seconds steps values # the workflow file
+worker/health/outlier.c       pid rank              # `counts` of a report
+worker/lead/lead_hang.c       nodes                 # `evidence` of an outcome
+worker/model/prompts.c        line                  # prompts of phase-model
+worker/node/channel.c         checkpoint path step values # what programs tell (channel.h)
+worker/node/nodecheck_report.c name rows            # what phase-preflight prints
+worker/node/observer.c        path step             # what programs tell (channel.h)
+worker/node/rendezvous.c      port                  # a file between nodes
+worker/preflight/report.c     level name node observe outcome rows # what phase-preflight prints
+worker/preflight/speed.c      name                  # what phase-preflight prints
+worker/protocol/assignment.c  checkpoint gpus path run # KEYS: the workflow file
 DOCUMENTS
 }
-# Reads C. Prints the names of members that it gives to jansson.
+other_names() {
+    local pattern names
+    while read -r pattern names; do
+        # shellcheck disable=SC2053 # a pattern
+        [[ $1 == $pattern ]] && break
+        names=
+    done < <(other_documents)
+    names=${names%%#*}
+    [[ " $names" == *' API '* ]] && grep -oE '"[a-z_]+"' doc/api.md | tr -d '"'
+    [[ " $names" == *' KEYS '* ]] && sed -nE 's/^(WORKFLOW_|PHASE_)?KEY\(([A-Z]+, )?"([a-z_]+)".*/\3/p' lib/spec/keys.def
+    printf '%s\n' $names
+}
+member_names=$(members)
+# named_members [FILE]: reads C. Prints the names of members that it gives to jansson, but those that
+# FILE may have.
 named_members() {
     tr '\n' ' ' | grep -oE 'json_(object_(get|set|set_new|del)|pack|unpack|unpack_ex)\([^;]*;' |
-        grep -oE '"[a-z_]+"' | tr -d '"' | grep -xFf <(members) | sort -u
+        grep -oE '"[a-z_]+"' | tr -d '"' | grep -xF "$member_names" | grep -vxFf <(other_names "${1-}") | sort -u
 }
 stray_members() {
     local file
-    git ls-files 'worker/lead/*.c' 'worker/node/*.c' 'worker/protocol/*.c' 'daemon/ingest/*.c' \
-        'daemon/launch/*.c' daemon/api/api.c daemon/api/worker.c daemon/store/run.c \
-        daemon/store/sample.c cli/client.c cli/doctor/phased.c cli/reader/folder.c \
-        worker/health/failure.c 'worker/telemetry/*.c' |
+    git ls-files 'cli/*.c' 'daemon/*.c' 'lib/*.c' 'worker/*.c' 'worker/*.cu' | grep -v '^lib/protocol/' |
         while read -r file; do
-            named_members <"$file" | grep -vxFf \
-                <(other_documents | awk -v file="$file" '$1 == file { for (i = 2; i <= NF; i++) print $i }') |
-                sed "s,^,$file names the member ,"
+            named_members "$file" <"$file" | sed "s,^,$file names the member ,"
         done
 }
 report 'a name of a member outside of lib/protocol is found' "$(

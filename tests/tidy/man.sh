@@ -83,6 +83,26 @@ report 'phase-worker(1) has every verb and option' \
         "$BIN/phase-worker" extract --help | options_in |
             lacks phase-worker.1 '^\.It Fl -%s( |$)'
     })"
+# The members of a notice, and those that are also in a variable: lines `MEMBER` and `MEMBER NAME`.
+notice_of_code() {
+    local code=$SRC/daemon/notify/notify.c
+    {
+        sed -n '/^static void notifier_input/,/^}/p' "$code" | tr -d '\n' |
+            grep -oE '"[a-z]+", +json_object_get' | cut -d'"' -f2
+        paste -d' ' <(sed -n 's/.* keys\[\] = {\(.*\)};/\1/p' "$code" | grep -oE '[a-z]+') \
+            <(sed -n 's/.* names\[\] = {\(.*\)};/\1/p' "$code" | grep -oE '[A-Z]+')
+    } | sort
+}
+notice_of_page() {
+    awk '/^\.It Cm variants$/ { exit }
+         /^\.It Cm notify$/ { is_notice = 1 }
+         is_notice && /^\.It Cm / { member = $3 }
+         is_notice && /^\.It Cm [a-z]+$/ && member != "notify" { print member }
+         is_notice && /^\.Ev PHASED_NOTICE_/ { sub(/^PHASED_NOTICE_/, "", $2); print member, $2 }' \
+        "$explained/phased-spec.5" | sort
+}
+report 'phased-spec(5) has the members and variables of a notice' \
+    "$(diff <(notice_of_code) <(notice_of_page))"
 # The list of all keys is made from the table: the text before it has to explain each of them too.
 report 'phased-spec(5) explains every key' \
     "$(grep -oE '^(WORKFLOW|PHASE)_KEY\("[a-z_]+"' "$SRC/lib/spec/keys.def" | cut -d'"' -f2 | sort -u |

@@ -69,14 +69,17 @@ report 'memory is allocated by lib/memory.h' "$(grep -nE \
     grep -vE '^[^:]*:[0-9]+: *(/?\*|//)' || true)"
 report 'exit is called in main files and in children of a fork only' "$(grep -nE \
     '(^|[^a-z_])exit\(' $(git ls-files '*.c' | grep -vE 'main\.c$|^tests/') || true)"
-# compared FILE...: where a state, outcome or cause of lib/protocol/words.h is compared as text. A call
-# of several lines counts as one line. `nan` may be a number.
+# words TABLE: the words of the tables of lib/protocol/words.h whose names match the regular expression.
+words() {
+    awk -v table="$1" '/^#define / { is_in = $2 ~ "^(" table ")[(]" }
+        is_in && match($0, /^ +X\([A-Z_]+, "[^"]+"/) { split($0, part, "\""); print part[2] }' \
+        lib/protocol/words.h lib/protocol/job_state.h
+}
+# compared FILE...: where a state, outcome, cause, command of people or kind of notice is compared as text.
+# A call of several lines counts as one line. `nan` may be a number.
 compared() {
     local words
-    words=$(awk '/^#define / { is_state = /_(STATES|OUTCOMES|CAUSES)\(/ }
-        is_state && match($0, /^ +X\([A-Z_]+, "[^"]+"/) { split($0, part, "\""); print part[2] }' \
-        lib/protocol/words.h lib/protocol/job_state.h |
-        sort -u | grep -vxE "none|nan" | paste -sd '|')
+    words=$(words '.*_(STATES|OUTCOMES|CAUSES|KINDS)|PHASE_COMMANDS' | sort -u | grep -vxE "none|nan" | paste -sd '|')
     awk -v pattern="(text_equal|strn?cmp)[(]([^()]|[(]([^()]|[(][^()]*[)])*[)])*\"($words)\"" '
         FNR == 1 { call = "" }
         { call = call $0 }
@@ -89,9 +92,16 @@ trap 'rm -f "$example"' EXIT
 printf '%s\n' 'a = text_equal(field_text(run, "state"), "ended");' 'b = strcmp(outcome,' '    "timed_out") != 0;' \
     'c = text_equal(field_text(run, "state"), before) ? "failed" : "held";' >"$example"
 found=$(compared "$example" | cut -d: -f2 | paste -sd ' ')
-report 'a state, outcome or cause that is compared as text is found' \
+report 'a word that is compared as text is found' \
     "$([ "$found" = '1 3' ] || echo "found in line '$found' of the example, not in lines 1 and 3")"
-report 'states, outcomes and causes are compared as enums' "$(compared $(git ls-files 'cli/*.c' 'daemon/*.c' 'worker/*.c'))"
+report 'states, outcomes, causes, commands and kinds of notices are compared as enums' \
+    "$(compared $(git ls-files 'cli/*.c' 'daemon/*.c' 'lib/*.c' 'worker/*.c'))"
+report 'the verbs that decide are the commands of people' "$(diff <(words PHASE_COMMANDS) \
+    <(sed -nE 's/^ *\{"([a-z]+)", (action|retry)_verb,.*/\1/p' cli/verbs.c))"
+tools=$(awk -F '"' '/^    [{]\.name = / { name = $2 } /TOOL_DECIDES,/ { print name }' cli/mcp/tool.c)
+report 'the tools that decide are commands of people' "$(
+    [ -n "$tools" ] || echo 'no tool was found in cli/mcp/tool.c'
+    grep -vxFf <(words PHASE_COMMANDS) <<<"$tools")"
 
 # guessed FILE...: where a program decides by words in a reason or a message. Those are sentences for people.
 guessed() {
@@ -116,18 +126,21 @@ report 'no program decides by a sentence for people' "$(guessed $(git ls-files \
 
 # weak FILE...: lines of bats files that may be false without an end of the test, because bash ignores them
 # under `set -e`: `! command` (`run ! command` ends it), and a test before `&&`. In the last line of a
-# function they are its result.
+# function they are its result. And lines that wait for what cannot change, because bash asks `"$(`
+# only once, before the first try. The name of a file begins so, as in "$(out)/ckpt".
 weak() {
     awk 'FNR == 1 { found = "" }
         found && !is_open && !/^}/ { print found }
         !is_open { found = "" }
         /^ +! / || /^ +\[.*\]\]? && \[.*\]$/ { found = FILENAME ":" FNR ":" $0 }
+        /(eventually [0-9]+|await) test .*"\$\(.*\)"/ { print FILENAME ":" FNR ":" $0 }
         { is_open = /[|\\]$/ }' "$@"
 }
-printf '%s\n' '    ! a' '    [ b = c ] && [[ d = e ]]' '    f' '    ! g |' '        h' '}' '    ! i' '}' >"$example"
+printf '%s\n' '    ! a' '    [ b = c ] && [[ d = e ]]' '    f' '    ! g |' '        h' '}' '    ! i' '}' \
+    '    eventually 60 test 3 = "$(f "x")"' '    eventually 60 test -s "$(f x)/y"' >"$example"
 found=$(weak "$example" | cut -d: -f2 | paste -sd ' ')
 report 'a line that ends no test is found' \
-    "$([ "$found" = '1 2' ] || echo "found in line '$found' of the example, not in lines 1 and 2")"
+    "$([ "$found" = '1 2 9' ] || echo "found in lines '$found' of the example, not in lines 1, 2 and 9")"
 report 'what a test demands ends the test if it is false' "$(weak $(git ls-files '*.bats' '*.bash'))"
 
 report 'nothing is left to do without saying where it is written down' \
@@ -209,6 +222,10 @@ untested() {
 }
 report 'tests that a page names exist' "$(untested)"
 
+report 'doc/api.md lists the codes of errors' "$(diff \
+    <(sed -n '/The codes are:/,/^A request/s/^- \([a-z_]*\).*/\1/p' doc/api.md | sort) \
+    <(sed -nE 's/^ +X\([A-Z_]+, "([a-z_]+)", [0-9]+\).*/\1/p' daemon/api/server.h | sort -u))"
+
 # Prints the words of a page that stand in code quotes, in drawings and in code.
 shown() {
     awk '/^```/ { is_code = !is_code; next }
@@ -246,12 +263,6 @@ report 'nothing generated by autotools is committed' \
 # What `make dist` carries, and what git knows. A folder that is distributed stands for all in it.
 # Hidden files are for people at work.
 known=$(git -c core.quotePath=false ls-files | grep -vE '(^|/)\.')
-carried=''
-if [ -e "${BIN:-}/../Makefile" ]; then
-    export MAKEFLAGS=''
-    make -s -C "$BIN/.." Makefile >/dev/null 2>&1 # it may be older than its pieces
-    carried=$(make -s -C "$BIN/.." list-dist)
-fi
 undistributed() {
     awk -v carried="$carried" '
         BEGIN {
@@ -271,7 +282,10 @@ unknown() {
     folders=$(awk '{ while (sub("/[^/]*$", "")) print }' <<<"$known" | sort -u)
     grep -vE "$made" <<<"$carried" | grep -vxF -f <(printf '%s\n' "$known" "$folders")
 }
-if [ -n "$carried" ]; then
+if [ -e "${BIN:-}/../Makefile" ]; then
+    export MAKEFLAGS=''
+    make -s -C "$BIN/.." Makefile >/dev/null 2>&1 # it may be older than its pieces
+    carried=$(make -s -C "$BIN/.." list-dist)
     report 'what git knows is distributed' "$(undistributed)"
     report 'what is distributed is known to git, or made by autotools' "$(unknown)"
 fi

@@ -21,6 +21,9 @@ hasten(s|ed)? -> promote, start earlier
 vain -> superseded, or say what failed
 unheard -> silent
 month_judge -> month_check
+struct node [^ ]+ -> struct yaml_node, struct expr_node
+(slurm.s( own)?|srun) steps? -> job step
+steps? of (the|a) schema|schema steps?|migration steps? -> migration
 (an?|the|its) exit status(es)? -> exit code
 (ends?|ended|exits?) (it )?(early )?with status -> exit code
 none (is|are) -> name the noun, such as "no node is"
@@ -57,7 +60,7 @@ else
     breaches "$example" | sed 's/^/# /'
 fi
 
-# A step of the schema is never changed, so these keep the words that they were written with.
+# A migration is never changed, so these keep the words that they were written with.
 OLD=(':!schema/001_record.sql' ':!schema/002_on_the_nodes.sql' ':!schema/013_silent.sql')
 
 mapfile -t files < <(git ls-files "${FOLDERS[@]}" "${OLD[@]}")

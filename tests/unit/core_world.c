@@ -56,7 +56,7 @@ void world_fini(struct world *world)
     text_fini(&world->trace);
 }
 
-int world_setup(void **state)
+int core_world_setup(void **state)
 {
     static struct world world;
     world_init(&world);
@@ -64,7 +64,7 @@ int world_setup(void **state)
     return 0;
 }
 
-int world_teardown(void **state)
+int core_world_teardown(void **state)
 {
     world_fini(*state);
     return 0;
@@ -174,7 +174,7 @@ void world_judged(struct world *world, const char *phase, enum gate_result gate)
                           .kind = EV_JUDGED, .phase = world_phase(world, phase), .gate = gate});
 }
 
-void world_command(struct world *world, const char *phase, enum core_command command)
+void world_command(struct world *world, const char *phase, enum phase_command command)
 {
     world_step(world, (struct core_event){.kind = EV_COMMAND,
                                           .phase = world_phase(world, phase),

@@ -20,9 +20,10 @@ struct world {
 void world_init(struct world *world);
 void world_fini(struct world *world);
 /* For cmocka: the state of each test is a world. */
-int world_setup(void **state);
-int world_teardown(void **state);
-#define WORLD_TEST(function) cmocka_unit_test_setup_teardown(function, world_setup, world_teardown)
+int core_world_setup(void **state);
+int core_world_teardown(void **state);
+#define WORLD_TEST(function)                                                                       \
+    cmocka_unit_test_setup_teardown(function, core_world_setup, core_world_teardown)
 /* Steps EV_ADDED. */
 void world_begin(struct world *world, bool hold);
 
@@ -38,7 +39,7 @@ void world_ended(struct world *world, const char *phase, enum run_outcome outcom
 /* The newest run is preempted at this step, and its lead has the job requeued. */
 void world_requeues(struct world *world, const char *phase, int64_t step);
 void world_judged(struct world *world, const char *phase, enum gate_result gate);
-void world_command(struct world *world, const char *phase, enum core_command command);
+void world_command(struct world *world, const char *phase, enum phase_command command);
 void world_wait(struct world *world, int64_t ms); /* EV_TIME after this time */
 
 /* Returns the lines since the last call: moves such as "validate: queued -> active" or "validate#1:

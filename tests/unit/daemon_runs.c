@@ -24,7 +24,7 @@ char *started(unsigned restarts)
                        (long long)time(NULL), restarts);
 }
 
-const char *checkpoint_path(const struct world *world, unsigned step)
+const char *run_checkpoint_path(const struct world *world, unsigned step)
 {
     static char path[128];
     (void)snprintf(path, sizeof path, "%s/step_%u", world->home, step);
@@ -33,7 +33,7 @@ const char *checkpoint_path(const struct world *world, unsigned step)
 
 char *checkpoint(const struct world *world, unsigned sequence, unsigned step)
 {
-    const char *path = checkpoint_path(world, step);
+    const char *path = run_checkpoint_path(world, step);
     assert_int_equal(file_replace(path, "1234", 4, 0600, NULL), 0);
     return text_format("{\"seq\":%u,\"time\":%lld,\"type\":\"checkpoint\",\"path\":\"%s\","
                        "\"step\":%u,\"bytes\":4}",
@@ -75,8 +75,12 @@ void leave(struct world *world, const char *folder, const char *name, char *take
 
 void run_first_attempt(struct world *world)
 {
-    json_decref(
-        world_expect(world, 201, "POST", "/v1/workflows", world_submission(one_phase, NULL)));
+    run_first_attempt_of(world, one_phase);
+}
+
+void run_first_attempt_of(struct world *world, const char *spec)
+{
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
     world_await_lines(world, "jobs", 1);
     world_slurm_write(world, "state.101", "running");
     push(world, "runs/1/a/1", "lead", started(0), 1);

@@ -195,6 +195,19 @@ void world_kill(struct world *world)
     world_reap(world, code);
 }
 
+long world_memory_kib(const struct world *world)
+{
+    char line[256], *path = text_format("/proc/%d/status", (int)world->pid);
+    long peak = -1;
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file))
+        (void)sscanf(line, "VmHWM: %ld", &peak);
+    (void)fclose(file);
+    free(path);
+    return peak;
+}
+
 void world_await_crash(struct world *world)
 {
     int code;

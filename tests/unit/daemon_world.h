@@ -26,6 +26,8 @@ void world_start(struct world *world, const char *crash);
 /* Sends SIGTERM. The daemon must end with exit code 0. */
 void world_stop(struct world *world);
 void world_kill(struct world *world);
+/* The most memory that the daemon has taken since its start. */
+long world_memory_kib(const struct world *world);
 /* Waits until SIGKILL has ended the daemon. */
 void world_await_crash(struct world *world);
 

@@ -105,6 +105,28 @@ static void a_list_shows_only_the_last_workflows_that_are_over(void **state)
     record_close(&record);
 }
 
+static void a_run_that_waits_leaves_the_phase_its_metrics(void **state)
+{
+    (void)state;
+    struct record record;
+    json_t *json;
+    record_open(&record);
+    struct workflow *workflow = record_workflow(7);
+    record_insert(&record, workflow);
+    record_save_run(&record, record_add_run(&record, &workflow->phases[0], 11, 21));
+    record_begin(&record);
+    assert_int_equal(store_metric_add(record.store, 11, 1, "loss", 2.5, 1790000070000, NULL), 0);
+    record_commit(&record);
+    record_save_run(&record, record_add_run(&record, &workflow->phases[0], 12, 22));
+    assert_int_equal(answer_phase(record.store, 7, "validate", &json, NULL), 0);
+    const json_t *metrics = json_object_get(json, "metrics");
+    assert_float_equal(json_number_value(json_object_get(metrics, "loss")), 2.5, 0);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(json, "run"), "run")), 12);
+    json_decref(json);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 /* However many workflows there are, those that a person must see come first. */
 static void workflows_with_a_held_phase_come_first(void **state)
 {
@@ -184,7 +206,7 @@ static void a_list_goes_on_and_can_be_searched(void **state)
         {{.scope = ANSWER_ALL, .limit = 2}, " 6 2 4 3 8 7 5 1"},
         {{.scope = ANSWER_ALL, .limit = 1}, " 6 2 4 3 8 7 5 1"},
         {{.scope = ANSWER_RECENT, .before = 4}, " 3 8 7 5 1"},
-        {{.scope = ANSWER_ALL, .state = "held"}, " 6"},
+        {{.scope = ANSWER_ALL, .state = "held"}, " 6 2"},
         {{.scope = ANSWER_ALL, .state = "running"}, " 2 4 3"},
         {{.scope = ANSWER_ALL, .state = "running", .limit = 1}, " 2 4 3"},
         {{.scope = ANSWER_ALL, .state = "failed"}, " 5"},
@@ -241,6 +263,7 @@ int main(void)
         cmocka_unit_test(a_full_list_has_workflows_that_ended_a_day_ago),
         cmocka_unit_test(a_brief_list_leaves_out_metrics_and_null_members),
         cmocka_unit_test(a_list_shows_only_the_last_workflows_that_are_over),
+        cmocka_unit_test(a_run_that_waits_leaves_the_phase_its_metrics),
         cmocka_unit_test(workflows_with_a_held_phase_come_first),
         cmocka_unit_test(a_list_goes_on_and_can_be_searched),
     };

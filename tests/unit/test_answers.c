@@ -224,6 +224,51 @@ static void an_absent_job_has_no_forecast_and_stops_counting(void **state)
     record_close(&record);
 }
 
+static void assert_beside(const struct record *record, const char *phase, unsigned attempt,
+                          json_t *expected)
+{
+    json_t *json;
+    assert_int_equal(answer_run(record->store, 7, phase, attempt, &json, NULL), 0);
+    assert_true(json_equal(json_object_get(json, "beside"), expected));
+    json_decref(json);
+    json_decref(expected);
+}
+
+/* A run that follows in the same job is not beside the run before. */
+static void a_run_is_beside_those_of_its_job_that_ran_at_the_same_time(void **state)
+{
+    (void)state;
+    struct record record;
+    record_open(&record);
+    struct workflow *workflow = seven(&record);
+    struct run *first = workflow->phases[0].run;
+    struct run *second = record_add_run(&record, &workflow->phases[1], 13, 23);
+    second->seat = first->seat;
+    second->state = RUN_RUNNING;
+    second->started_ms = first->started_ms + 10;
+    record_save_run(&record, second);
+    assert_beside(&record, "validate", 2, json_pack("[s]", "train"));
+    assert_beside(&record, "train", 1, json_pack("[s]", "validate"));
+    first->state = RUN_ENDED;
+    first->ended_ms = first->started_ms + 11;
+    record_save_run(&record, first);
+    assert_beside(&record, "validate", 2, json_pack("[s]", "train"));
+    assert_beside(&record, "train", 1, json_array());
+    first->ended_ms = first->started_ms + 10;
+    record_save_run(&record, first);
+    assert_beside(&record, "validate", 2, json_array());
+    /* A run that ended before it began was beside the runs that went on. */
+    first->started_ms = 0;
+    second->state = RUN_ENDED;
+    second->ended_ms = first->ended_ms + 1;
+    second->started_ms = first->ended_ms - 1;
+    record_save_run(&record, first);
+    record_save_run(&record, second);
+    assert_beside(&record, "validate", 2, json_pack("[s]", "train"));
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 static void the_message_names_what_does_not_exist(void **state)
 {
     (void)state;
@@ -236,9 +281,9 @@ static void the_message_names_what_does_not_exist(void **state)
     assert_int_equal(answer_workflow(record.store, 8, ANSWER_FULL, &json, &err), -ENOENT);
     assert_string_equal(err.message, "no workflow 8");
     assert_int_equal(answer_phase(record.store, 7, "valid", &json, &err), -ENOENT);
-    assert_string_equal(err.message, "no phase 7/valid");
+    assert_string_equal(err.message, "no phase 7/valid; workflow 7 has validate, train");
     assert_int_equal(answer_gate(record.store, 8, "validate", &json, &err), -ENOENT);
-    assert_string_equal(err.message, "no phase 8/validate");
+    assert_string_equal(err.message, "no workflow 8");
     assert_int_equal(answer_run(record.store, 7, "validate", 3, &json, &err), -ENOENT);
     assert_string_equal(err.message, "no run 7/validate#3");
     assert_int_equal(answer_run_id(record.store, 7, "train", 1, &run, &err), -ENOENT);
@@ -415,15 +460,18 @@ static void a_gate_says_who_decided_and_why(void **state)
     record_open(&record);
     struct workflow *workflow = seven(&record);
     struct phase *phase = &workflow->phases[0];
-    assert_gate(&record, "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
+    assert_gate(&record, "{'phase': '7/validate', 'run': null, 'decided': null, 'decided_by': null,"
                          " 'time': null, 'criteria': null, 'checks': [], 'guards': []}");
     judge(&record, 12, CHECK_FAILED, true);
-    assert_gate(&record, "{'phase': '7/validate', 'decided': 'passed', 'decided_by': 'gate',"
-                         " 'time': 1790000090.0, 'criteria': null," CHECKS("failed", "true"));
+    assert_gate(
+        &record,
+        "{'phase': '7/validate', 'run': '7/validate#2', 'decided': 'passed', 'decided_by': 'gate',"
+        " 'time': 1790000090.0, 'criteria': null," CHECKS("failed", "true"));
     judge(&record, 12, CHECK_INSUFFICIENT, false);
-    assert_gate(&record,
-                "{'phase': '7/validate', 'decided': 'failed', 'decided_by': 'gate',"
-                " 'time': 1790000090.0, 'criteria': null," CHECKS("insufficient", "false"));
+    assert_gate(
+        &record,
+        "{'phase': '7/validate', 'run': '7/validate#2', 'decided': 'failed', 'decided_by': 'gate',"
+        " 'time': 1790000090.0, 'criteria': null," CHECKS("insufficient", "false"));
     phase->state = PHASE_SUCCEEDED;
     phase->is_overridden = true;
     struct core_effect effects[] = {
@@ -433,9 +481,10 @@ static void a_gate_says_who_decided_and_why(void **state)
     };
     for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
         record_apply(&record, &effects[i]);
-    assert_gate(&record,
-                "{'phase': '7/validate', 'decided': 'passed', 'decided_by': 'user',"
-                " 'time': 1790000100.0, 'criteria': null," CHECKS("insufficient", "false"));
+    assert_gate(
+        &record,
+        "{'phase': '7/validate', 'run': '7/validate#2', 'decided': 'passed', 'decided_by': 'user',"
+        " 'time': 1790000100.0, 'criteria': null," CHECKS("insufficient", "false"));
     json_t *json;
     assert_int_equal(answer_phase(record.store, 7, "validate", &json, NULL), 0);
     assert_string_equal(json_string_value(json_object_get(json, "promoted")), "submitted");
@@ -451,12 +500,12 @@ static void a_gate_names_the_guard_that_stopped_the_newest_run(void **state)
     record_open(&record);
     struct workflow *workflow = seven(&record);
     guard(&record, 11); /* not the newest */
-    assert_gate(&record, "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
+    assert_gate(&record, "{'phase': '7/validate', 'run': null, 'decided': null, 'decided_by': null,"
                          " 'time': null, 'criteria': null, 'checks': [], 'guards': []}");
     guard(&record, 12);
     assert_gate(
         &record,
-        "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
+        "{'phase': '7/validate', 'run': null, 'decided': null, 'decided_by': null,"
         " 'time': null, 'criteria': null, 'checks': [], 'guards': [{'name': 'cap', 'outcome':"
         " 'failed', 'warn': false, 'value': null, 'bounds': 'below 3',"
         " 'window': null, 'reason': 'cap 4 is not below 3',"
@@ -534,6 +583,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workflows_phases_and_runs_have_the_documented_shapes),
         cmocka_unit_test(an_answer_about_a_run_has_its_recognised_failure),
+        cmocka_unit_test(a_run_is_beside_those_of_its_job_that_ran_at_the_same_time),
         cmocka_unit_test(an_absent_job_has_no_forecast_and_stops_counting),
         cmocka_unit_test(the_message_names_what_does_not_exist),
         cmocka_unit_test(the_record_and_the_core_agree_on_the_state_of_a_workflow),

@@ -1,7 +1,7 @@
 /* What the API answers when it fails. */
 #include "tests/unit/unit.h"
 
-#include "daemon/api/inside.h"
+#include "daemon/api/api_private.h"
 #include "lib/error.h"
 
 #include <errno.h>

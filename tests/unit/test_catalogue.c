@@ -132,8 +132,10 @@ static void a_wrong_entry_is_reported_with_its_place_and_left_out(void **state)
          "mine.yaml:1:5: a.patern: unknown key; did you mean pattern?\n"},
         {"a: {pattern: 'x*'}",
          "mine.yaml:1:15: a.pattern: the pattern matches an empty line, and so every line\n"},
-        {"a b: {pattern: x}", "mine.yaml:1:1: a b: must be a name of letters, digits and _\n"},
-        {"__a: {pattern: x}", "mine.yaml:1:1: __a: must be a name of letters, digits and _\n"},
+        {"a b: {pattern: x}",
+         "mine.yaml:1:1: a b: must be a name of letters (a-z, A-Z), digits and _\n"},
+        {"__a: {pattern: x}",
+         "mine.yaml:1:1: __a: must be a name of letters (a-z, A-Z), digits and _\n"},
         {"a: x", "mine.yaml:1:4: a: must be a map with pattern, cause, blame and advice\n"},
         {"- x", "mine.yaml:1:1: must be a map of failures by name\n"},
         {"cuda_oom: {pattern: '('}",
@@ -158,10 +160,36 @@ static void a_wrong_entry_is_reported_with_its_place_and_left_out(void **state)
     json_decref(all);
 }
 
+static void many_entries_of_the_user_leave_room_for_all_built_in_ones(void **state)
+{
+    (void)state;
+    json_t *all = builtin();
+    struct text own = {0};
+    for (int i = 1; i < CATALOGUE_ENTRIES_MAX; i++)
+        text_addf(&own, "own%d: {pattern: x%d}\n", i, i);
+    for (int i = CATALOGUE_ENTRIES_MAX; i <= CATALOGUE_ENTRIES_MAX + 1; i++) {
+        struct spec_problems problems = {.file = text_format("mine.yaml")};
+        struct text text = {0};
+        text_addf(&own, "own%d: {pattern: x%d}\n", i, i);
+        json_t *catalogue = catalogue_read(text_string(&own), own.size, &problems);
+        spec_problems_text(&problems, &text);
+        assert_string_equal(
+            text_string(&text),
+            i == CATALOGUE_ENTRIES_MAX ? "" : "mine.yaml:301:1: own301: more than 300 failures\n");
+        assert_int_equal(json_array_size(catalogue), CATALOGUE_ENTRIES_MAX + json_array_size(all));
+        json_decref(catalogue);
+        text_fini(&text);
+        spec_problems_fini(&problems);
+    }
+    text_fini(&own);
+    json_decref(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_of_the_user_come_first_and_replace_built_in_ones),
+        cmocka_unit_test(many_entries_of_the_user_leave_room_for_all_built_in_ones),
         cmocka_unit_test(each_pattern_of_a_list_means_what_it_means_alone),
         cmocka_unit_test(a_wrong_entry_is_reported_with_its_place_and_left_out),
     };

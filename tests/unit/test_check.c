@@ -109,6 +109,13 @@ static void a_verdict_has_value_bounds_and_window(void **state)
          "failed: c 321 is above 3 (steps 360..1000)"},
         {"{\"value\": \"count(val_loss)\", \"at_least\": 1, \"over\": {\"steps\": 250}}",
          "passed: c 3 is at least 1 (over the last 250 steps: 800..1000)"},
+        /* the plateau of the cookbook */
+        {"{\"value\": \"first(val_loss) - min(val_loss)\", \"at_least\": 0.02, "
+         "\"over\": {\"steps\": 500}}",
+         "passed: c 0.4 is at least 0.02 (over the last 500 steps: 600..1000)"},
+        {"{\"value\": \"first(grad_norm) - min(grad_norm)\", \"at_least\": 0.02, "
+         "\"over\": {\"steps\": 500}}",
+         "failed: c 0 is below 0.02 (over the last 500 steps: 501..1000)"},
         {"{\"value\": \"3\", \"at_least\": 1}", "passed: c 3 is at least 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -222,6 +229,8 @@ static void a_gate_judges_the_rows_that_are_there(void **state)
                   "passed: c 5 is at most 20 (over the last 10 steps: 3..3)");
     assert_judged(check, CHECK_GUARD, &scope,
                   "insufficient: c cannot be judged: m does not fill its window yet");
+    assert_judged("{\"value\": \"min(m)\", \"at_most\": 20, \"over\": {\"steps\": 1}}", CHECK_GATE,
+                  &scope, "passed: c 5 is at most 20 (over the last 1 step: 3..3)");
     metrics_free(metrics);
 }
 
@@ -239,6 +248,34 @@ static void the_largest_distance_of_steps_does_not_overflow(void **state)
                   "passed: c 1 is at least 1 (over the last 9223372036854775807 steps: "
                   "9223372036854775807..9223372036854775807)");
     metrics_free(metrics);
+}
+
+/* The steps of another phase may go much farther. */
+static void the_window_is_that_of_the_judged_phase(void **state)
+{
+    (void)state;
+    struct metrics *own = metrics_new(), *earlier = metrics_new();
+    struct expr_names before = {.phase = "validate", .metrics = earlier};
+    struct expr_scope scope = {.own = {.metrics = own}, .before = &before, .before_count = 1};
+    static const struct {
+        const char *check, *expected;
+    } cases[] = {
+        {"{\"value\": \"last(m) - last(validate.m)\", \"below\": 0}",
+         "passed: c -1 is below 0 (steps 1..100)"},
+        {"{\"value\": \"last(validate.m) - last(m)\", \"above\": 0}",
+         "passed: c 1 is above 0 (steps 1..100)"},
+        {"{\"value\": \"last(validate.m)\", \"below\": 9}",
+         "passed: c 3 is below 9 (steps 1..200)"},
+    };
+    for (int64_t step = 1; step <= 200; step++) {
+        metrics_add(earlier, "m", step, 0, 3);
+        if (step <= 100)
+            metrics_add(own, "m", step, 0, 2);
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_judged(cases[i].check, CHECK_GATE, &scope, cases[i].expected);
+    metrics_free(own);
+    metrics_free(earlier);
 }
 
 static void a_check_that_cannot_be_evaluated_is_an_error(void **state)
@@ -414,6 +451,7 @@ int main(void)
         cmocka_unit_test(a_guard_waits_until_its_window_is_full),
         cmocka_unit_test(a_gate_judges_the_rows_that_are_there),
         cmocka_unit_test(the_largest_distance_of_steps_does_not_overflow),
+        cmocka_unit_test(the_window_is_that_of_the_judged_phase),
         cmocka_unit_test(a_check_that_cannot_be_evaluated_is_an_error),
         cmocka_unit_test(a_try_finds_errors_before_the_run),
         cmocka_unit_test(a_check_that_only_warns_does_not_fail_the_gate),

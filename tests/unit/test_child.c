@@ -5,7 +5,9 @@
 #include "lib/text.h"
 #include "worker/health/evidence.h"
 #include "worker/node/crew.h"
+#include "worker/node/rank_environment.h"
 #include "worker/process/child.h"
+#include "worker/process/environment.h"
 #include "worker/process/processes.h"
 #include "worker/protocol/assignment.h"
 
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -191,6 +194,23 @@ static void a_child_of_the_loop_is_killed_at_its_deadline(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     if (heard.text.size) /* the child came so far */
         assert_int_equal(pid, strtol(text_string(&heard.text), NULL, 10));
+    heard_fini(&heard);
+}
+
+/* As libcurl makes its sockets. */
+static void a_child_of_the_agent_inherits_only_its_standard_streams(void **state)
+{
+    int pair[2];
+    struct heard heard = {0};
+    const struct child_options options = {
+        .kind = CHILD_OF_AGENT,
+        .out = {.output = CHILD_LINES, .found = heard_line, .size_max = 100}};
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    run_script(options, "exec ls /proc/self/fd", &heard);
+    assert_string_equal(text_string(&heard.lines), "0|1|2|3|"); /* 3: the folder itself */
+    close(pair[0]);
+    close(pair[1]);
     heard_fini(&heard);
 }
 
@@ -396,12 +416,45 @@ static void a_crew_kills_leftovers_that_are_forked_meanwhile(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+/* Without ranks, because they were done before, or because they cannot be started. */
+static void a_crew_without_ranks_ends_well_unless_a_rank_cannot_be_started(void **state)
+{
+    (void)state;
+    for (int is_wanted = 0; is_wanted < 2; is_wanted++) {
+        const struct assignment assignment = {
+            .file.run_dir = "/runs/1", .workdir = "/nowhere", .stop_signal = SIGTERM};
+        const struct rank_place place = {.nodes = 1, .ranks_per_node = 1, .address = "n1"};
+        struct environment environment = {0};
+        struct crew_options options = {.assignment = &assignment,
+                                       .environment = &environment,
+                                       .place = &place,
+                                       .script = "job",
+                                       .count = 1,
+                                       .is_over = is_wanted ? NULL : is_no_rank_started};
+        struct crew *crew;
+        struct error err;
+        uv_loop_t loop;
+        uv_loop_init(&loop);
+        options.loop = &loop;
+        assert_int_equal(crew_start(&options, &crew, &err), is_wanted ? -ENOENT : 0);
+        assert_int_equal(crew_count(crew), 0);
+        assert_true(crew_is_gone(crew));
+        assert_int_equal(crew_ended_well(crew), !is_wanted);
+        crew_close(crew);
+        assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+        assert_int_equal(uv_loop_close(&loop), 0);
+        environment_fini(&environment);
+    }
+}
+
 /* The thread waits uninterruptibly for the process that it starts. */
 static void *wait_for_a_process(void *nothing)
 {
+    pid_t parent = getpid();
     if (syscall(SYS_clone, CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, NULL) == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)poll(NULL, 0, -1);
+        if (getppid() == parent) /* otherwise the parent was killed before the prctl() */
+            (void)poll(NULL, 0, -1);
         _exit(0);
     }
     return nothing;
@@ -436,11 +489,13 @@ int main(void)
         cmocka_unit_test(both_outputs_may_share_a_pipe),
         cmocka_unit_test(a_child_reads_what_is_sent),
         cmocka_unit_test(a_child_of_the_loop_is_killed_at_its_deadline),
+        cmocka_unit_test(a_child_of_the_agent_inherits_only_its_standard_streams),
         cmocka_unit_test(a_child_that_cannot_be_started_is_reported),
         cmocka_unit_test(the_kind_of_a_child_decides_its_parent_and_session),
         cmocka_unit_test(the_start_of_a_process_that_dies_meanwhile_is_known),
         cmocka_unit_test(a_process_is_known_to_be_older_than_a_moment),
         cmocka_unit_test(a_crew_kills_leftovers_that_are_forked_meanwhile),
+        cmocka_unit_test(a_crew_without_ranks_ends_well_unless_a_rank_cannot_be_started),
         cmocka_unit_test(a_process_is_stuck_if_one_of_its_threads_is),
     };
     return cmocka_run_group_tests_name("child", tests, NULL, NULL);

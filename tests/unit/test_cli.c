@@ -238,6 +238,30 @@ static void a_gate_explains_the_checks_that_did_not_pass(void **state)
     json_decref(gate);
 }
 
+static void members_show_how_they_stand(void **state)
+{
+    static const struct {
+        const char *standing, *value, *text;
+    } rows[] = {
+        {"best", "1.5", "succeeded          1.5  best         0         -"},
+        {"left", "2", "succeeded            2  stayed       0         -"},
+        {"left", "null", "succeeded                            0         -"}, /* no `best` */
+        {"cut", "3", "succeeded            3  cut          0         -"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *value = json_loads(rows[i].value, JSON_DECODE_ANY, NULL);
+        json_t *matrix =
+            json_pack("{s:[{s:s, s:s, s:s, s:s, s:o}]}", "members", "phase", "a.1", "matrix", "a",
+                      "state", "succeeded", "standing", rows[i].standing, "value", value);
+        struct text text = {0};
+        view_members(&pipe_output, matrix, 100, &text);
+        assert_non_null(strstr(text_string(&text), rows[i].text));
+        text_fini(&text);
+        json_decref(matrix);
+    }
+}
+
 static void a_job_that_slurm_refuses_is_not_submitted_again_at_once(void **state)
 {
     (void)state;
@@ -270,7 +294,11 @@ static void the_ways_out_stand_in_one_column(void **state)
                         "  phasectl promote 7/a_phase_of_a_very_long_name  start the next phases "
                         "anyway\n"
                         "  phasectl retry 7/a_phase_of_a_very_long_name    run the phase again\n"
-                        "  phasectl cancel 7/a_phase_of_a_very_long_name   end it\n");
+                        "  phasectl cancel 7/a_phase_of_a_very_long_name   end it\n"
+                        "  to change the gate: correct the file, try it on what the run printed, "
+                        "and submit it again:\n"
+                        "    phasectl logs 7/a_phase_of_a_very_long_name | phasectl check FILE "
+                        "--log a_phase_of_a_very_long_name=/dev/stdin\n");
     text_clear(&text);
     held_ways_out(&narrow_output, phase, &text);
     assert_string_equal(text_string(&text), "  phasectl gate 7/a_phase_of_a_very_long_name\n"
@@ -280,7 +308,12 @@ static void the_ways_out_stand_in_one_column(void **state)
                                             "  phasectl retry 7/a_phase_of_a_very_long_name\n"
                                             "      run the phase again\n"
                                             "  phasectl cancel 7/a_phase_of_a_very_long_name\n"
-                                            "      end it\n");
+                                            "      end it\n"
+                                            "  to change the gate: correct the file, try it on "
+                                            "what the run printed, and submit it again:\n"
+                                            "    phasectl logs 7/a_phase_of_a_very_long_name | "
+                                            "phasectl check FILE --log "
+                                            "a_phase_of_a_very_long_name=/dev/stdin\n");
     text_fini(&text);
     json_decref(phase);
 }
@@ -397,6 +430,29 @@ static void a_phase_is_stopping_while_its_run_stops(void **state)
                           : json_null();
         json_t *phase = json_pack("{s:s, s:o}", "state", rows[i].phase, "run", run);
         assert_non_null(phase);
+        assert_string_equal(view_state(phase), rows[i].state);
+        json_decref(phase);
+    }
+}
+
+/* The matrix itself is blocked while members run. */
+static void a_matrix_is_where_its_members_are(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *members, *state;
+    } rows[] = {
+        {"{\"begun\": 4, \"states\": {\"active\": 1, \"held\": 3}}", "active"},
+        {"{\"begun\": 4, \"states\": {\"queued\": 1, \"held\": 3}}", "queued"},
+        {"{\"begun\": 4, \"states\": {\"held\": 4}}", "held"},
+        {"{\"begun\": 4, \"states\": {\"held\": 1, \"succeeded\": 2, \"failed\": 1}}", "held"},
+        {"{\"begun\": 0, \"states\": {\"held\": 4}}", "held"},
+        {"{\"begun\": 0, \"states\": {\"held\": 1, \"blocked\": 3}}", "blocked"},
+        {"{\"begun\": 2, \"states\": {\"held\": 2, \"blocked\": 2}}", "active"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        json_t *phase = json_pack("{s:s, s:i, s:o}", "state", "blocked", "members", 4, "of_members",
+                                  json_loads(rows[i].members, 0, NULL));
         assert_string_equal(view_state(phase), rows[i].state);
         json_decref(phase);
     }
@@ -522,7 +578,9 @@ int main(void)
         cmocka_unit_test(a_matrix_waits_for_what_its_first_queued_member_waits_for),
         cmocka_unit_test(a_phase_is_stopping_while_its_run_stops),
         cmocka_unit_test(a_gate_explains_the_checks_that_did_not_pass),
+        cmocka_unit_test(members_show_how_they_stand),
         cmocka_unit_test(a_job_that_slurm_refuses_is_not_submitted_again_at_once),
+        cmocka_unit_test(a_matrix_is_where_its_members_are),
         cmocka_unit_test(only_the_colours_of_phasectl_reach_a_terminal),
         cmocka_unit_test(every_state_has_its_colour_and_every_colour_passes),
         cmocka_unit_test(a_table_has_only_visible_letters),

@@ -35,6 +35,12 @@ hostile=('$(touch injected)' '`touch injected`' '${x:=$(touch injected)}' "'" '\
     [ ! -e injected ]
 }
 
+@test "help offers the verbs" {
+    printf 'usage: phasectl\n\n  submit    queue\n  why       explain\n' | answers --help
+    completes help '' <<<'submit why'
+    completes help w <<<why
+}
+
 @test "no node is obeyed" {
     {
         printf '  "node": "%s",\n' "${hostile[@]}"

@@ -7,6 +7,8 @@
 #include "lib/spec/container.h"
 #include "lib/text.h"
 #include "worker/node/container.h"
+#include "worker/node/groups.h"
+#include "worker/node/rank_environment.h"
 #include "worker/process/environment.h"
 #include "worker/protocol/assignment.h"
 
@@ -139,6 +141,81 @@ static void values_of_env_reach_the_container_and_no_argument(void **state)
     free(run_dir);
 }
 
+/* Fails if the container does not get a variable that a rank of its own has. */
+static void assert_named(const struct environment *common, const struct environment *environment,
+                         const char *script)
+{
+    for (size_t i = 0; i < environment->count; i++) {
+        const char *entry = environment->entries[i];
+        char *name = text_format("%.*s", (int)strcspn(entry, "="), entry);
+        char *option = text_format("--env '%s'", name);
+        const char *before = environment_get(common, name);
+        if ((!before || strcmp(before, strchr(entry, '=') + 1) != 0) && !strstr(script, option))
+            fail_msg("%s does not reach the container", name);
+        free(option);
+        free(name);
+    }
+}
+
+/* Podman and enroot are told the names of all variables before those of a rank are set. */
+static void check_names(enum assignment_launch launch, char *run_dir)
+{
+    struct environment environment = {0}, common = {0};
+    struct container *container;
+    struct groups *groups = NULL;
+    struct error err;
+    uv_loop_t loop;
+    const struct assignment assignment = {
+        .spec =
+            json_pack("{s:{s:s, s:s}}", "container", "image", "ubuntu:24.04", "runtime", "podman"),
+        .file = {.run_dir = run_dir,
+                 .out_dir = folder,
+                 .gpu_first = RUN_FILE_NO_PART,
+                 .environment = json_pack("{s:s, s:s}", "PATH", folder, "TMPDIR", folder)},
+        .launch = launch,
+        .parallel = {.tensor = 2, .pipeline = 1, .data = 2},
+        .gpus = 4,
+        .stop_signal_name = "TERM",
+        .stop_signal = SIGTERM,
+    };
+    struct rank_place place = {.nodes = 1,
+                               .ranks_per_node = assignment_ranks_per_node(&assignment),
+                               .address = "n1",
+                               .channel = "/channel"};
+    char *job[] = {"CUDA_VISIBLE_DEVICES=4,5,6,7", "ROCR_VISIBLE_DEVICES=0,1,2,3", NULL};
+    uv_loop_init(&loop);
+    rank_environment_build(&environment, &assignment, &place, job);
+    rank_environment_build(&common, &assignment, &place, job);
+    if (launch == ASSIGNMENT_LAUNCH_GROUP)
+        assert_int_equal(groups_new(&assignment, &environment, &groups, &err), 0);
+    place.groups = groups;
+    assert_int_equal(container_new(&assignment, &environment, &loop, &container, &err), 0);
+    rank_environment_set_rank(&environment, &assignment, &place, 1);
+    char *script = container_start(container, "/run.sh");
+    assert_named(&common, &environment, script);
+    free(script);
+    container_free(container);
+    groups_free(groups);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    environment_fini(&environment);
+    environment_fini(&common);
+    json_decref((json_t *)assignment.spec);
+    json_decref((json_t *)assignment.file.environment);
+}
+
+static void the_variables_of_a_rank_reach_the_container(void **state)
+{
+    (void)state;
+    char *program = text_format("%s/podman", folder), *run_dir = text_format("%s/train/1", folder);
+    assert_int_equal(file_replace(program, "", 0, 0700, NULL), 0);
+    check_names(ASSIGNMENT_LAUNCH_RANK, run_dir);
+    check_names(ASSIGNMENT_LAUNCH_NODE, run_dir);
+    check_names(ASSIGNMENT_LAUNCH_GROUP, run_dir);
+    free(program);
+    free(run_dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +223,8 @@ int main(void)
         cmocka_unit_test(a_runtime_reads_its_own_files_and_all_names),
         cmocka_unit_test_setup_teardown(values_of_env_reach_the_container_and_no_argument,
                                         folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(the_variables_of_a_rank_reach_the_container, folder_make,
+                                        folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -536,7 +536,7 @@ static void a_reason_names_a_failure_once(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         void *made;
-        assert_int_equal(world_setup(&made), 0);
+        assert_int_equal(core_world_setup(&made), 0);
         struct world *world = made;
         world_begin(world, false);
         world_runs(world, "validate");
@@ -547,7 +547,7 @@ static void a_reason_names_a_failure_once(void **state)
                                               .message = rows[i].message,
                                               .ended_ms = world->now_ms});
         assert_string_equal(world_phase(world, "validate")->reason, rows[i].reason);
-        assert_int_equal(world_teardown(&made), 0);
+        assert_int_equal(core_world_teardown(&made), 0);
     }
 }
 

@@ -88,7 +88,7 @@ static void a_job_that_comes_back_before_its_run_has_ended_goes_on(void **state)
 /* Slurm cancelled the job and forgot it. The decision of the person still counts. */
 static void a_job_that_comes_back_to_a_stopping_run_is_cancelled_again(void **state)
 {
-    static const enum core_command commands[] = {COMMAND_CANCEL, COMMAND_HOLD};
+    static const enum phase_command commands[] = {COMMAND_CANCEL, COMMAND_HOLD};
     static const enum phase_state ends[] = {PHASE_CANCELLED, PHASE_HELD};
     for (size_t i = 0; i < 2; i++) {
         struct world *world = *state;

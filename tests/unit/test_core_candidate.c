@@ -11,7 +11,7 @@
 
 static int setup(void **state)
 {
-    world_setup(state);
+    core_world_setup(state);
     struct phase *phase = world_phase(*state, "validate");
     free(phase->gpu_type);
     phase->gpu_type = strdup("h200");
@@ -257,7 +257,7 @@ static void a_phase_with_another_type_is_submitted(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, world_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, core_world_teardown)
     const struct CMUnitTest tests[] = {
         TEST(all_alternatives_are_jobs_with_one_folder),
         TEST(the_first_job_whose_lead_reports_serves_the_run),

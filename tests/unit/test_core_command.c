@@ -175,7 +175,7 @@ static struct phase *phase_judged(struct world *world)
 static void a_person_chooses_where_a_run_begins(void **state)
 {
     static const struct {
-        enum core_command command;
+        enum phase_command command;
         const char *path;
         int64_t step;
         const char *begins;
@@ -188,7 +188,7 @@ static void a_person_chooses_where_a_run_begins(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         void *made;
-        assert_int_equal(world_setup(&made), 0);
+        assert_int_equal(core_world_setup(&made), 0);
         struct world *world = made;
         struct phase *phase = phase_judged(world);
         world_step(world, (struct core_event){.kind = EV_COMMAND,
@@ -207,7 +207,7 @@ static void a_person_chooses_where_a_run_begins(void **state)
         world_runs(world, "validate");
         assert_false(phase->is_chosen);
         assert_false(phase->is_anew);
-        assert_int_equal(world_teardown(&made), 0);
+        assert_int_equal(core_world_teardown(&made), 0);
     }
 }
 
@@ -249,7 +249,7 @@ static void a_command_that_is_refused_after_a_failure_advises_to_retry(void **st
                 {PHASE_HELD, HOLD_PROGRESS},
                 {PHASE_FAILED, HOLD_NONE},
                 {PHASE_CANCELLED, HOLD_NONE}};
-    static const enum core_command commands[] = {COMMAND_PROMOTE, COMMAND_RELEASE, COMMAND_RESUME};
+    static const enum phase_command commands[] = {COMMAND_PROMOTE, COMMAND_RELEASE, COMMAND_RESUME};
     world_begin(world, false);
     struct phase *phase = world_phase(world, "validate");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -288,7 +288,7 @@ static void each_command_is_accepted_where_it_makes_sense(void **state)
         phase->state = rows[i].state;
         phase->hold = rows[i].hold;
         for (int command = 0; command < COMMAND_COUNT; command++)
-            taken[command] = core_command_check(phase, (enum core_command)command, NULL) == 0
+            taken[command] = core_command_check(phase, (enum phase_command)command, NULL) == 0
                                  ? letters[command]
                                  : '-';
         assert_string_equal(taken, rows[i].taken);
@@ -297,6 +297,30 @@ static void each_command_is_accepted_where_it_makes_sense(void **state)
     free(phase->checkpoint_path);
     phase->checkpoint_path = NULL;
     assert_true(core_command_check(phase, COMMAND_RESUME, &err) < 0);
+}
+
+static void a_phase_has_succeeded_and_is_active(void **state)
+{
+    static const struct {
+        enum phase_state state;
+        const char *message;
+    } rows[] = {
+        {PHASE_ACTIVE, "cannot retry 1/validate: it is active"},
+        {PHASE_SUCCEEDED, "cannot retry 1/validate: it has succeeded"},
+        {PHASE_SKIPPED, "cannot retry 1/validate: it is skipped"},
+    };
+    struct world *world = *state;
+    struct phase *phase = world_phase(world, "validate");
+    struct error err;
+    world_begin(world, true);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        phase->state = rows[i].state;
+        assert_true(core_command_check(phase, COMMAND_RETRY, &err) < 0);
+        assert_string_equal(err.message, rows[i].message);
+    }
+    phase->state = PHASE_FAILED;
+    assert_true(core_command_check(phase, COMMAND_HOLD, &err) < 0);
+    assert_string_equal(err.message, "cannot hold 1/validate: it has failed");
 }
 
 static void a_phase_without_a_gate_waits_because_its_run_succeeded(void **state)
@@ -318,6 +342,7 @@ static void a_phase_without_a_gate_waits_because_its_run_succeeded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        WORLD_TEST(a_phase_has_succeeded_and_is_active),
         WORLD_TEST(a_phase_without_a_gate_waits_because_its_run_succeeded),
         WORLD_TEST(cancelling_climbs_the_ladder),
         WORLD_TEST(a_cancel_before_the_answer_to_a_submission_counts),

@@ -1,10 +1,12 @@
 /* What the core does for matrices: members begin, members end, and one member is chosen. */
 #include "tests/unit/unit.h"
 
+#include "daemon/core/decision.h"
 #include "tests/unit/matrix_world.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,6 +204,28 @@ static void a_matrix_holds_its_members_in_one_step(void **state)
                                             "ladder.3: held -> blocked\n");
 }
 
+/* The lead of the job leaves for a requeue, which Slurm does not do. */
+static void a_node_is_not_blamed_for_a_job_that_ends_before_a_member_joins_it(void **state)
+{
+    struct world *world = *state;
+    world_phase(world, "ladder")->members->is_parallel = true;
+    for (size_t i = 0; i < MEMBERS; i++)
+        world->workflow->phases[i].beside = world_phase(world, "ladder");
+    matrix_begins(world, 2, 1);
+    matrix_runs(world, "ladder.1");
+    struct run *joined = world_phase(world, "ladder.2")->run;
+    struct allocation *allocation = joined->seat->allocation;
+    assert_true(seat_is_joined(joined->seat) && !joined->has_begun);
+    world_requeues(world, "ladder.1", 5);
+    world_seen(world, "ladder.1", "completed", true);
+    world_wait(world, OUTCOME_GRACE_MS);
+    (void)snprintf(allocation->nodes, NODES_MAX, "n2");
+    world_event(world, EV_RUN_SILENT, "ladder.1");
+    world_event(world, EV_RUN_SILENT, "ladder.2");
+    assert_int_equal(joined->state, RUN_ENDED);
+    assert_null(strstr(world_trace(world), "blame"));
+}
+
 /* A program that failed by itself is retried: in the free part of the job, and not in the first
  * part. */
 static void a_member_that_comes_back_gets_the_free_slot(void **state)
@@ -333,6 +357,25 @@ static void the_better_members_go_on_to_the_next_rung(void **state)
     matrix_succeeds(world, "ladder.1");
     matrix_fails(world, "ladder.3", CAUSE_OOM);
     assert_int_equal(world_phase(world, "ladder")->state, PHASE_DECIDING);
+}
+
+/* A person decided the gate of the first rung only. */
+static void a_member_that_goes_on_is_decided_by_its_gate_again(void **state)
+{
+    struct world *world = *state;
+    const struct phase *member = world_phase(world, "ladder.1");
+    matrix_begins(world, 0, 2);
+    matrix_runs(world, "ladder.1");
+    world_ended(world, "ladder.1", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    world_judged(world, "ladder.1", GATE_INCOMPLETE);
+    world_command(world, "ladder.1", COMMAND_PROMOTE);
+    assert_true(member->is_overridden);
+    matrix_succeeds(world, "ladder.2");
+    matrix_succeeds(world, "ladder.3");
+    matrix_chooses(world, true, 1, (const char *const[]){"ladder.1"});
+    matrix_succeeds(world, "ladder.1");
+    assert_int_equal(member->state, PHASE_SUCCEEDED);
+    assert_false(member->is_overridden);
 }
 
 static void members_are_ordered_by_value_and_the_last_are_cut(void **state)
@@ -475,7 +518,7 @@ static void any_event_in_any_order_keeps_the_invariants(void **state)
                              random_below(&seed, 3) ? GATE_PASSED : GATE_FAILED);
             else if (random_below(&seed, 10) == 0)
                 world_command(&world, phase->name,
-                              (enum core_command)random_below(&seed, COMMAND_COUNT));
+                              (enum phase_command)random_below(&seed, COMMAND_COUNT));
             else if (phase->run)
                 walks_a_run(&world, &seed, phase->run);
             check_walk(&world);
@@ -505,6 +548,8 @@ int main(void)
         CLAIM(a_matrix_that_waits_for_a_person_keeps_no_allocation),
         CLAIM(the_last_member_keeps_the_allocation_though_the_clock_was_set_back),
         CLAIM(the_better_members_go_on_to_the_next_rung),
+        CLAIM(a_member_that_goes_on_is_decided_by_its_gate_again),
+        CLAIM(a_node_is_not_blamed_for_a_job_that_ends_before_a_member_joins_it),
         cmocka_unit_test(members_are_ordered_by_value_and_the_last_are_cut),
         cmocka_unit_test(any_event_in_any_order_keeps_the_invariants),
     };

@@ -124,9 +124,12 @@ static void the_only_node_of_a_silent_job_is_blamed(void **state)
     }
 }
 
-/* A run is promoted in place, or goes on in its requeued job, and never begins: its job ends.
+/* How a run comes into a job that had a run before. */
+enum way { PROMOTED, REQUEUED, NOT_REQUEUED /* the lead wanted it, and Slurm did not do it */ };
+
+/* A run is promoted in place, or is to go on in its requeued job, and never begins: its job ends.
  * Returns whether the only node of the job is blamed. */
-static bool is_blamed_in_place(bool is_requeued, const char *job_state)
+static bool is_blamed_in_place(enum way way, const char *job_state)
 {
     struct world world;
     world_init(&world);
@@ -136,15 +139,16 @@ static bool is_blamed_in_place(bool is_requeued, const char *job_state)
     world_seen(&world, "validate", "running", false);
     world_event(&world, EV_RUN_STARTED, "validate");
     world.now_ms += 60000;
-    if (is_requeued) {
-        world_requeues(&world, "validate", 1000);
-        world.now_ms += 2000;
-        world_seen(&world, "validate", "running", false);
-    } else {
+    if (way == PROMOTED) {
         world_ended(&world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
         world_judged(&world, "validate", GATE_PASSED);
+    } else {
+        world_requeues(&world, "validate", 1000);
+        world.now_ms += 2000;
     }
-    const char *phase = is_requeued ? "validate" : "production";
+    if (way == REQUEUED)
+        world_seen(&world, "validate", "running", false);
+    const char *phase = way == PROMOTED ? "production" : "validate";
     assert_true(world_phase(&world, phase)->run->in_place);
     world.now_ms += 30000;
     world_seen(&world, phase, job_state, true);
@@ -160,10 +164,13 @@ static bool is_blamed_in_place(bool is_requeued, const char *job_state)
 static void a_node_is_not_blamed_for_a_lead_that_heard_of_no_next_run(void **state)
 {
     (void)state;
-    assert_false(is_blamed_in_place(false, "completed"));
-    assert_false(is_blamed_in_place(false, "failed"));
-    assert_true(is_blamed_in_place(false, "node_fail"));
-    assert_true(is_blamed_in_place(true, "failed"));
+    assert_false(is_blamed_in_place(PROMOTED, "completed"));
+    assert_false(is_blamed_in_place(PROMOTED, "failed"));
+    assert_true(is_blamed_in_place(PROMOTED, "node_fail"));
+    assert_true(is_blamed_in_place(REQUEUED, "failed"));
+    assert_false(is_blamed_in_place(REQUEUED, "completed"));
+    assert_false(is_blamed_in_place(NOT_REQUEUED, "completed"));
+    assert_true(is_blamed_in_place(NOT_REQUEUED, "node_fail"));
 }
 
 /* The lead died after its nodes had finished, so the training does not run once more. */

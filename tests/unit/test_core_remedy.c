@@ -317,7 +317,7 @@ static void a_hold_comes_before_a_remedy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, core_world_setup, core_world_teardown)
         TEST(a_remedied_phase_runs_again_in_its_allocation),
         TEST(gpus_without_a_type_keep_the_allocation),
         TEST(more_gpus_need_a_new_submission),

@@ -97,6 +97,56 @@ static void steps_that_were_made_before_are_no_progress(void **state)
     }
 }
 
+/* An sbatch script that prints no step is like this. Slurm would run the script again without a
+ * limit, too. */
+static void a_phase_of_which_nothing_can_be_seen_is_preempted_without_a_limit(void **state)
+{
+    static const struct {
+        bool has_checkpoint;
+        enum run_outcome last; /* the outcome of the last run that the core allows */
+        int64_t steps[9];      /* the last step of each run; 0 ends them */
+        unsigned count;        /* how many runs the core allows */
+        enum phase_state becomes;
+    } rows[] = {
+        {false, OUTCOME_PREEMPTED, {-1, -1, -1, -1, -1, -1, -1, -1}, 8, PHASE_QUEUED},
+        {true, OUTCOME_PREEMPTED, {-1, -1, -1, -1, -1, -1, -1, -1}, 3, PHASE_HELD},
+        {false, OUTCOME_PREEMPTED, {-1, -1, -1, -1, -1, 20, -1, 20}, 8, PHASE_QUEUED},
+        /* It had told a step, and comes to none any more. */
+        {false, OUTCOME_PREEMPTED, {-1, -1, -1, -1, 20, -1, -1, -1}, 8, PHASE_HELD},
+        {false, OUTCOME_PREEMPTED, {20, -1, -1, -1, -1, -1, -1, -1}, 4, PHASE_HELD},
+        /* A failure and the time limit hold the phase as before. */
+        {false, OUTCOME_FAILED, {-1, -1, -1, -1}, 4, PHASE_HELD},
+        {false, OUTCOME_TIMED_OUT, {-1, -1, -1, -1}, 4, PHASE_HELD},
+    };
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        struct world world;
+        unsigned count = 0;
+        const bool requeues = i % 2;
+        const int64_t *steps = rows[i / 2].steps;
+        world_init(&world);
+        struct phase *phase = world_phase(&world, "validate");
+        phase->has_checkpoint = rows[i / 2].has_checkpoint;
+        world_begin(&world, false);
+        for (; steps[count] && phase->state == PHASE_QUEUED; count++) {
+            bool is_last = steps[count + 1] == 0;
+            enum run_outcome outcome = is_last ? rows[i / 2].last : OUTCOME_PREEMPTED;
+            if (count == 0 || !requeues)
+                world_runs(&world, "validate");
+            else
+                world_event(&world, EV_RUN_STARTED, "validate");
+            if (requeues && outcome == OUTCOME_PREEMPTED)
+                world_requeues(&world, "validate", steps[count]);
+            else
+                world_ended(&world, "validate", outcome,
+                            outcome == OUTCOME_FAILED ? CAUSE_EXIT : CAUSE_NONE, steps[count]);
+        }
+        assert_int_equal(count, rows[i / 2].count);
+        assert_int_equal(phase->state, rows[i / 2].becomes);
+        world_fini(&world);
+    }
+}
+
 /* A person lets the phase begin anew. It comes farther each time, but not yet as far as before. */
 static void steps_before_a_retry_do_not_count(void **state)
 {
@@ -143,9 +193,12 @@ static void a_phase_that_times_out_runs_again_while_it_makes_steps(void **state)
         unsigned count; /* how many runs the core allows */
         const char *reason;
     } rows[] = {
-        {{{184, 0}, {183, 0}}, 2, "timed out again at step 183, with no checkpoint"},
-        {{{184, 0}, {184, 0}}, 2, "timed out again at step 184, with no checkpoint"},
-        {{{-1, 0}}, 1, "timed out without any step, with no checkpoint"},
+        {{{184, 0}, {183, 0}},
+         2,
+         "timed out again at step 183 without a checkpoint: submit it again with a longer time or "
+         "an earlier checkpoint; retry only if the script resumes by itself"},
+        {{{184, 0}, {184, 0}}, 2, "timed out again at step 184 without a checkpoint: "},
+        {{{-1, 0}}, 1, "timed out before its first step, without a checkpoint: submit"},
         /* The program resumes by itself. */
         {{{184, 0}, {360, 0}, {540, 0}, {700, 0}, {880, 0}}, 5, NULL},
         {{{184, 150}, {183, 160}, {182, 170}, {181, 180}, {185, 184}}, 5, NULL},
@@ -191,35 +244,41 @@ static void a_phase_without_checkpoint_ends_at_its_limit_unless_it_resumes(void 
         unsigned count; /* how many runs the core allows */
         const char *reason;
     } rows[] = {
-        {{{OUTCOME_TIMED_OUT, 1, 184}}, 1, "timed out at step 184, with no checkpoint"},
-        {{{OUTCOME_TIMED_OUT, -1, -1}}, 1, "timed out without any step, with no checkpoint"},
+        {{{OUTCOME_TIMED_OUT, 1, 184}}, 1, "timed out at step 184 without a checkpoint: "},
+        {{{OUTCOME_TIMED_OUT, -1, -1}},
+         1,
+         "timed out before its first step, without a checkpoint: submit"},
         /* The second run came a little farther by chance. */
         {{{OUTCOME_PREEMPTED, 1, 100}, {OUTCOME_TIMED_OUT, 1, 184}},
          2,
-         "timed out again at step 184, with no checkpoint"},
+         "timed out again at step 184 without a checkpoint: "},
         {{{OUTCOME_PREEMPTED, 1, 184}, {OUTCOME_PREEMPTED, 10, 185}, {OUTCOME_TIMED_OUT, 10, 186}},
          3,
-         "timed out again at step 186, with no checkpoint"},
+         "timed out again at step 186 without a checkpoint"},
         /* The program prints few steps, or continues the count of another program. */
         {{{OUTCOME_PREEMPTED, 50, 100}, {OUTCOME_TIMED_OUT, 50, 650}},
          2,
-         "timed out again at step 650, with no checkpoint"},
+         "timed out again at step 650 without a checkpoint"},
         {{{OUTCOME_PREEMPTED, 50, 50}, {OUTCOME_TIMED_OUT, 50, 650}},
          2,
-         "timed out again at step 650, with no checkpoint"},
+         "timed out again at step 650 without a checkpoint"},
         {{{OUTCOME_PREEMPTED, 1001, 1500}, {OUTCOME_TIMED_OUT, 1001, 1600}},
          2,
-         "timed out again at step 1600, with no checkpoint"},
+         "timed out again at step 1600 without a checkpoint"},
         /* It resumes. */
         {{{OUTCOME_PREEMPTED, 1, 100}, {OUTCOME_TIMED_OUT, 51, 240}, {OUTCOME_TIMED_OUT, 200, 400}},
          3,
          NULL},
         {{{OUTCOME_PREEMPTED, 50, 100}, {OUTCOME_TIMED_OUT, 100, 650}}, 2, NULL},
         {{{OUTCOME_PREEMPTED, 1, 199}, {OUTCOME_TIMED_OUT, 101, 650}}, 2, NULL},
+        /* Its groups tell shards instead of steps: 5 of 8, then 2 more. */
+        {{{OUTCOME_TIMED_OUT, -1, 5}, {OUTCOME_TIMED_OUT, -1, 7}, {OUTCOME_TIMED_OUT, -1, -1}},
+         3,
+         "timed out before its first step, without a checkpoint: submit"},
         /* Then it stops resuming. */
         {{{OUTCOME_PREEMPTED, 1, 100}, {OUTCOME_TIMED_OUT, 51, 240}, {OUTCOME_TIMED_OUT, 1, 241}},
          3,
-         "timed out again at step 241, with no checkpoint"},
+         "timed out again at step 241 without a checkpoint"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct world world;
@@ -291,6 +350,7 @@ int main(void)
         WORLD_TEST(three_requeues_without_a_step_hold_the_phase),
         cmocka_unit_test(a_checkpoint_is_progress_if_the_program_prints_no_steps),
         cmocka_unit_test(steps_that_were_made_before_are_no_progress),
+        cmocka_unit_test(a_phase_of_which_nothing_can_be_seen_is_preempted_without_a_limit),
         WORLD_TEST(steps_before_a_retry_do_not_count),
         WORLD_TEST(a_program_that_dies_on_resuming_is_tried_again_and_then_held),
         cmocka_unit_test(a_phase_that_times_out_runs_again_while_it_makes_steps),

@@ -91,6 +91,25 @@ static void add_cell(struct text *grid, const struct stage *stage, const char *c
         text_addf(grid, " %s: does;", column);
 }
 
+typedef void cell_adder(struct text *grid, unsigned state, const struct column *column);
+
+/* Adds the cells of a state: those of the columns, then those of all other events and facts, which
+ * are empty. */
+static void add_row(struct text *grid, unsigned state, const struct column *columns, size_t count,
+                    cell_adder *add)
+{
+    for (size_t i = 0; i < count; i++)
+        add(grid, state, &columns[i]);
+    for (unsigned kind = 0; kind < FACT_COUNT; kind++) {
+        const struct column other = {kind, "another"};
+        size_t i = 0;
+        while (i < count && columns[i].kind != kind)
+            i++;
+        if (i == count)
+            add(grid, state, &other);
+    }
+}
+
 /* --- Runs ------------------------------------------------------------------------------------- */
 
 static const struct column run_columns[] = {
@@ -112,8 +131,9 @@ static const struct column run_columns[] = {
     {FACT_JOB_ENDED, "job ended"},
 };
 
-static void add_run_cell(struct text *grid, enum run_state state, const struct column *column)
+static void add_run_cell(struct text *grid, unsigned number, const struct column *column)
 {
+    enum run_state state = (enum run_state)number;
     struct stage stage;
     stage_begin(&stage);
     stage.run->state = state;
@@ -151,8 +171,7 @@ static void what_happens_to_a_run(void **state)
     for (unsigned i = 0; i < RUN_STATE_COUNT; i++) {
         struct text grid = {0}, expected = {0};
         text_addf(&grid, "%s:", run_state_name((enum run_state)i));
-        for (size_t j = 0; j < sizeof run_columns / sizeof *run_columns; j++)
-            add_run_cell(&grid, (enum run_state)i, &run_columns[j]);
+        add_row(&grid, i, run_columns, sizeof run_columns / sizeof *run_columns, add_run_cell);
         text_addf(&expected, "%s:%s%s%s", run_state_name((enum run_state)i),
                   run_rows[i].worker_cells, run_rows[i].job_cells,
                   i == RUN_ENDED ? "" : live_cells);
@@ -172,9 +191,9 @@ static const struct column job_columns[] = {
 
 static const char *const allocation_names[] = {"intended", "known", "ended"};
 
-static void add_job_cell(struct text *grid, enum allocation_state state,
-                         const struct column *column)
+static void add_job_cell(struct text *grid, unsigned number, const struct column *column)
 {
+    enum allocation_state state = (enum allocation_state)number;
     struct stage stage;
     stage_begin(&stage);
     stage.allocation->slurm_id = state == ALLOCATION_INTENDED ? 0 : 41;
@@ -197,8 +216,7 @@ static void what_happens_to_an_allocation(void **state)
     struct text grid = {0};
     for (unsigned i = 0; i < ALLOCATION_STATE_COUNT; i++) {
         text_addf(&grid, "%s:", allocation_names[i]);
-        for (size_t j = 0; j < sizeof job_columns / sizeof *job_columns; j++)
-            add_job_cell(&grid, (enum allocation_state)i, &job_columns[j]);
+        add_row(&grid, i, job_columns, sizeof job_columns / sizeof *job_columns, add_job_cell);
         text_addf(&grid, "\n");
     }
     assert_string_equal(
@@ -224,8 +242,9 @@ static const struct column phase_columns[] = {
     {EV_REMEDIED, "remedied"},
 };
 
-static void add_phase_cell(struct text *grid, enum phase_state state, const struct column *column)
+static void add_phase_cell(struct text *grid, unsigned number, const struct column *column)
 {
+    enum phase_state state = (enum phase_state)number;
     struct stage stage;
     stage_begin(&stage);
     stage.phase->state = state;
@@ -251,8 +270,8 @@ static void what_happens_to_a_phase(void **state)
     struct text grid = {0};
     for (unsigned i = 0; i < PHASE_STATE_COUNT; i++) {
         text_addf(&grid, "%s:", phase_state_name((enum phase_state)i));
-        for (size_t j = 0; j < sizeof phase_columns / sizeof *phase_columns; j++)
-            add_phase_cell(&grid, (enum phase_state)i, &phase_columns[j]);
+        add_row(&grid, i, phase_columns, sizeof phase_columns / sizeof *phase_columns,
+                add_phase_cell);
         text_addf(&grid, "\n");
     }
     assert_string_equal(text_string(&grid), "blocked:\n"
@@ -276,13 +295,14 @@ static const struct column graph_columns[] = {
 };
 
 /* `validate` has ended, and `production` waits for it. */
-static void add_graph_cell(struct text *grid, enum phase_state state, const struct column *column)
+static void add_graph_cell(struct text *grid, unsigned number, const struct column *column)
 {
+    enum phase_state state = (enum phase_state)number;
     struct stage stage;
     stage_begin(&stage);
     struct phase *next = world_phase(&stage.world, "production");
-    bool is_lost = column->kind == FACT_PHASE_LOST;
-    stage.phase->state = is_lost ? PHASE_FAILED : PHASE_SUCCEEDED;
+    bool has_succeeded = column->kind == FACT_PHASE_SUCCEEDED || column->kind == FACT_PHASE_REVIVED;
+    stage.phase->state = has_succeeded ? PHASE_SUCCEEDED : PHASE_FAILED;
     stage.run->state = RUN_ENDED;
     next->state = state;
     next->hold = state == PHASE_HELD ? HOLD_USER : HOLD_NONE;
@@ -302,8 +322,8 @@ static void what_happens_after_a_phase(void **state)
     struct text grid = {0};
     for (unsigned i = 0; i < PHASE_STATE_COUNT; i++) {
         text_addf(&grid, "%s:", phase_state_name((enum phase_state)i));
-        for (size_t j = 0; j < sizeof graph_columns / sizeof *graph_columns; j++)
-            add_graph_cell(&grid, (enum phase_state)i, &graph_columns[j]);
+        add_row(&grid, i, graph_columns, sizeof graph_columns / sizeof *graph_columns,
+                add_graph_cell);
         text_addf(&grid, "\n");
     }
     assert_string_equal(text_string(&grid), "blocked: succeeded: queued; lost: skipped;\n"
@@ -333,8 +353,11 @@ static struct phase *stage_matrix(struct stage *stage)
     return phase;
 }
 
-static void add_matrix_cell(struct text *grid, enum phase_state state, bool is_judged)
+static const struct column matrix_columns[] = {{FACT_SETTLED, "settled"}, {EV_JUDGED, "judged"}};
+
+static void add_matrix_cell(struct text *grid, unsigned number, const struct column *column)
 {
+    enum phase_state state = (enum phase_state)number;
     struct stage stage;
     stage_begin(&stage);
     struct phase *phase = stage_matrix(&stage);
@@ -343,14 +366,9 @@ static void add_matrix_cell(struct text *grid, enum phase_state state, bool is_j
     phase->state = state;
     stage.event.choice = &choice;
     stage.event.message = "";
-    const struct fact *fact = stage_fact(&stage, EV_JUDGED);
-    if (is_judged)
-        matrix_on_fact(&stage.decision, fact);
-    else
-        matrix_settle(&stage.decision, stage.world.workflow);
+    matrix_on_fact(&stage.decision, stage_fact(&stage, column->kind));
     bool has_moved = phase->state != state;
-    add_cell(grid, &stage, is_judged ? "judged" : "settled",
-             has_moved ? phase_state_name(phase->state) : NULL);
+    add_cell(grid, &stage, column->name, has_moved ? phase_state_name(phase->state) : NULL);
     stage_end(&stage);
 }
 
@@ -360,8 +378,8 @@ static void what_happens_to_a_matrix(void **state)
     struct text grid = {0};
     for (unsigned i = 0; i < PHASE_STATE_COUNT; i++) {
         text_addf(&grid, "%s:", phase_state_name((enum phase_state)i));
-        add_matrix_cell(&grid, (enum phase_state)i, true);
-        add_matrix_cell(&grid, (enum phase_state)i, false);
+        add_row(&grid, i, matrix_columns, sizeof matrix_columns / sizeof *matrix_columns,
+                add_matrix_cell);
         text_addf(&grid, "\n");
     }
     assert_string_equal(text_string(&grid), "blocked: settled: deciding;\n"
@@ -380,7 +398,7 @@ static void what_happens_to_a_matrix(void **state)
 
 /* A phase with a checkpoint and without a run; or a matrix whose member is such a phase. */
 static void add_command_cell(struct text *grid, const struct phase *row, const struct phase *member,
-                             enum core_command command)
+                             enum phase_command command)
 {
     struct stage stage;
     stage_begin(&stage);
@@ -398,10 +416,10 @@ static void add_command_cell(struct text *grid, const struct phase *row, const s
     bool is_taken = core_command_check(phase, command, NULL) == 0;
     command_on_fact(&stage.decision, fact);
     if (is_taken != (stage.effects.count > 0))
-        fail_msg("%s, where a phase is %s", core_command_name(command),
+        fail_msg("%s, where a phase is %s", phase_command_name(command),
                  phase_state_name(row->state));
     bool has_moved = phase->state != row->state;
-    add_cell(grid, &stage, core_command_name(command),
+    add_cell(grid, &stage, phase_command_name(command),
              has_moved ? phase_state_name(phase->state) : NULL);
     stage_end(&stage);
 }
@@ -413,7 +431,7 @@ static void add_command_row(struct text *grid, const struct phase *row, const st
     else
         text_addf(grid, "%s:", phase_state_name(row->state));
     for (unsigned i = 0; i < COMMAND_COUNT; i++)
-        add_command_cell(grid, row, member, (enum core_command)i);
+        add_command_cell(grid, row, member, (enum phase_command)i);
     text_addf(grid, "\n");
 }
 

@@ -61,7 +61,7 @@ static struct core_event random_event(struct world *world, uint64_t *seed)
     event.requeues = random_below(seed, 2);
     event.phase = &workflow->phases[random_below(seed, 2)];
     event.gate = (enum gate_result)random_below(seed, 3);
-    event.command = (enum core_command)random_below(seed, COMMAND_COUNT);
+    event.command = (enum phase_command)random_below(seed, COMMAND_COUNT);
     return event;
 }
 

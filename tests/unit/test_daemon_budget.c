@@ -101,11 +101,11 @@ static void await_reason(struct world *world, const char *member, const char *be
         fail_msg("%s is \"%s\", not \"%s...\"", member, last, begin);
 }
 
-/* Returns how many warnings of the first workflow have this text. */
+/* Returns how many warnings have this text. */
 static size_t warnings(struct world *world, const char *part)
 {
     size_t count = 0;
-    json_t *json = world_expect(world, 200, "GET", "/v1/events?after=0&workflow=1&wait=0", NULL);
+    json_t *json = world_expect(world, 200, "GET", "/v1/events?after=0&wait=0", NULL);
     char *text = json_dumps(json, JSON_COMPACT);
     for (const char *at = text; (at = strstr(at, part)); at++)
         count++;
@@ -154,6 +154,18 @@ static void stop(struct world *world, const char *run_folder)
     free(entry);
 }
 
+static void refuse(struct world *world, const char *command, const char *reason)
+{
+    char *path = text_format("/v1/workflows/1/%s", command);
+    json_t *refusal = world_expect(world, 409, "POST", path, json_object());
+    char *text = json_dumps(refusal, JSON_COMPACT);
+    if (!strstr(text, reason))
+        fail_msg("%s does not say %s", text, reason);
+    free(text);
+    json_decref(refusal);
+    free(path);
+}
+
 static void a_phase_without_budget_is_not_released(void **state)
 {
     struct world *world = *state;
@@ -168,16 +180,38 @@ static void a_phase_without_budget_is_not_released(void **state)
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
     world_await(world, "/v1/workflows/1", "phases.0.hold_budget", "workflow");
     world_await(world, "/v1/workflows/1", "phases.0.hold_amount", "gpu_hours");
-    json_t *refusal = world_expect(world, 409, "POST", "/v1/workflows/1/release", json_object());
-    char *text = json_dumps(refusal, JSON_COMPACT);
-    assert_non_null(strstr(text, "cannot release 1: its budget is spent: 2.0"));
-    assert_non_null(strstr(text, "; first phasectl budget 1 --gpu-hours N"));
-    free(text);
-    json_decref(refusal);
+    refuse(world, "release", "cannot release 1: its budget is spent: 2.0");
+    refuse(world, "release", "; first phasectl budget 1 --gpu-hours N");
     json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
                              json_pack("{s:i}", "gpu_hours", 50)));
+    /* The phase stays held, and no larger budget is needed first. */
+    world_await(world, "/v1/workflows/1", "phases.0.hold_budget", "null");
+    world_await(world, "/v1/workflows/1/phases/a", "hold_amount", "null");
+    world_await(world, "/v1/workflows/1/phases/a", "state", "held");
     json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/release", json_object()));
     world_await(world, "/v1/workflows/1", "phases.0.hold_budget", "null");
+    world_await_lines(world, "jobs", 2);
+}
+
+static void a_phase_without_budget_does_not_run_again(void **state)
+{
+    static const char *const saved[] = {
+        "{\"seq\":1,\"time\":1.5,\"type\":\"checkpoint\",\"path\":\"/a\",\"step\":5,\"bytes\":4}",
+        NULL};
+    struct world *world = *state;
+    submit(world, two_phases);
+    run_for_an_hour(world, "runs/1/a/1");
+    assert_int_equal(world_push(world, "runs/1/a/1", "n1", saved), 1);
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/cancel", json_object()));
+    stop(world, "runs/1/a/1");
+    world_await(world, "/v1/workflows/1", "phases.0.state", "cancelled");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
+                             json_pack("{s:i}", "gpu_hours", 1)));
+    refuse(world, "retry", "cannot retry 1: its budget is spent: 2.0");
+    refuse(world, "phases/a/resume", "cannot resume 1/a: its budget is spent: 2.0");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
+                             json_pack("{s:i}", "gpu_hours", 50)));
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/resume", json_object()));
     world_await_lines(world, "jobs", 2);
 }
 
@@ -193,6 +227,25 @@ static void a_hold_in_progress_uses_the_newest_budget(void **state)
                              json_pack("{s:i}", "gpu_hours", 50)));
     stop(world, "runs/1/a/1");
     world_await_lines(world, "jobs", 2);
+}
+
+static void a_new_budget_does_not_release_what_a_person_has_held(void **state)
+{
+    struct world *world = *state;
+    submit(world, sweep);
+    json_decref(
+        world_expect(world, 200, "POST", "/v1/workflows/1/phases/ladder.3/hold", json_object()));
+    world_await(world, "/v1/workflows/1", "phases.2.state", "held");
+    run_for_an_hour(world, "runs/1/ladder.1/1");
+    world_await(world, "/v1/workflows/1", "phases.1.hold_budget", "workflow");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
+                             json_pack("{s:i}", "gpu_hours", 50)));
+    stop(world, "runs/1/ladder.1/1");
+    world_await_lines(world, "jobs", 2);
+    world_await(world, "/v1/workflows/1", "phases.1.state", "blocked"); /* for its lane */
+    json_t *json = world_expect(world, 200, "GET", "/v1/workflows/1", NULL);
+    assert_string_equal(world_member(json, "phases.2.state"), "held");
+    json_decref(json);
 }
 
 static void no_phase_goes_on_in_place_when_the_month_is_spent(void **state)
@@ -229,6 +282,56 @@ static void a_warning_about_the_month_comes_once_across_restarts(void **state)
     assert_int_equal(warnings(world, "of the month's budget is spent"), 1);
 }
 
+/* Waits until the month has this budget, and was compared with it: both happen in one look. */
+static void await_month(struct world *world, const char *budget)
+{
+    char *path = text_format("%s/phased.db", world->home), *sql = NULL;
+    sqlite3 *record;
+    bool has_one = false;
+    time_t deadline = time(NULL) + WORLD_DEADLINE_MS / 1000;
+    assert_int_equal(sqlite3_open_v2(path, &record, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    sql = text_format("SELECT 1 FROM month WHERE json_extract(budget, '$.gpu_hours') = %s", budget);
+    while (!has_one && time(NULL) < deadline) {
+        sqlite3_stmt *found;
+        assert_int_equal(sqlite3_prepare_v2(record, sql, -1, &found, NULL), SQLITE_OK);
+        has_one = sqlite3_step(found) == SQLITE_ROW;
+        (void)sqlite3_finalize(found); /* it was only read */
+        world_pause();
+    }
+    assert_true(has_one);
+    assert_int_equal(sqlite3_close(record), SQLITE_OK);
+    free(sql);
+    free(path);
+}
+
+static void a_warning_about_the_month_waits_for_a_workflow_that_can_be_warned(void **state)
+{
+    struct world *world = *state;
+    limit(world, "month: {gpu_hours: 100}\n");
+    submit(world, two_phases);
+    run_for_an_hour(world, "runs/1/a/1");
+    succeed(world, "runs/1/a/1");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/cancel", json_object()));
+    world_await(world, "/v1/workflows/1", "state", "cancelled");
+    limit(world, "month: {gpu_hours: 2.3}\n");
+    await_month(world, "2.3");
+    assert_int_equal(warnings(world, "of the month's budget is spent"), 0);
+    json_decref(
+        world_expect(world, 201, "POST", "/v1/workflows", world_submission(two_phases, NULL)));
+    await_warnings(world, "of the month's budget is spent", 1);
+}
+
+static void a_new_budget_of_the_month_has_a_warning_of_its_own(void **state)
+{
+    struct world *world = *state;
+    limit(world, "month: {gpu_hours: 2.4}\n");
+    submit(world, two_phases);
+    run_for_an_hour(world, "runs/1/a/1");
+    await_warnings(world, "of the month's budget is spent", 1);
+    limit(world, "month: {gpu_hours: 2.45}\n");
+    await_warnings(world, "of the month's budget is spent", 2);
+}
+
 static void a_wrong_limits_file_does_not_lift_the_budget_of_the_month(void **state)
 {
     struct world *world = *state;
@@ -243,6 +346,28 @@ static void a_wrong_limits_file_does_not_lift_the_budget_of_the_month(void **sta
 
 /* The node of the batch script was lost, and the lead told nothing. Slurm requeues the job, which
  * then waits for an hour. */
+/* Waits until the record says when the run has ended. */
+static void await_end(struct world *world)
+{
+    char *path = text_format("%s/phased.db", world->home);
+    sqlite3 *record;
+    bool has_end = false;
+    time_t deadline = time(NULL) + WORLD_DEADLINE_MS / 1000;
+    assert_int_equal(sqlite3_open_v2(path, &record, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    while (!has_end && time(NULL) < deadline) {
+        sqlite3_stmt *ended;
+        assert_int_equal(sqlite3_prepare_v2(record, "SELECT 1 FROM run WHERE ended IS NOT NULL", -1,
+                                            &ended, NULL),
+                         SQLITE_OK);
+        has_end = sqlite3_step(ended) == SQLITE_ROW;
+        (void)sqlite3_finalize(ended); /* it was only read */
+        world_pause();
+    }
+    assert_true(has_end);
+    assert_int_equal(sqlite3_close(record), SQLITE_OK);
+    free(path);
+}
+
 static void a_run_whose_job_waits_again_costs_nothing_more(void **state)
 {
     struct world *world = *state;
@@ -251,6 +376,7 @@ static void a_run_whose_job_waits_again_costs_nothing_more(void **state)
     world_slurm_write(world, "restarts.101", "1");
     world_slurm_write(world, "state.101", "pending");
     world_await(world, "/v1/workflows/1", "phases.0.run.job_state", "pending");
+    await_end(world);
     change_record(world, "UPDATE run SET started = started - 3600000, ended = ended - 3600000");
     json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
                              json_pack("{s:f}", "gpu_hours", 2.4)));
@@ -282,18 +408,48 @@ static void costs_have_no_last_year(void **state)
     assert_int_equal(cost_rows(world, "/v1/costs?workflow=1&until=1"), 0);
 }
 
+/* As in a file: dollars without a price hold nothing. */
+static void dollars_need_a_price(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    json_t *refusal = world_expect(world, 409, "POST", "/v1/workflows/1/budget",
+                                   json_pack("{s:i, s:i}", "usd", 5, "gpu_hours", 5));
+    char *text = json_dumps(refusal, JSON_COMPACT);
+    if (!strstr(text, "workflow 1 has no price, so phased cannot count its dollars: "
+                      "give a budget in GPU hours or hours instead"))
+        fail_msg("%s", text);
+    free(text);
+    json_decref(refusal);
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
+                             json_pack("{s:i}", "gpu_hours", 5)));
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows",
+                             world_submission("price: {per_gpu_hour: 2}\n"
+                                              "name: one\nphases:\n" PHASE("a", "1h", ""),
+                                              NULL)));
+    json_decref(
+        world_expect(world, 200, "POST", "/v1/workflows/2/budget", json_pack("{s:i}", "usd", 5)));
+    json_decref(
+        world_expect(world, 404, "POST", "/v1/workflows/99/budget", json_pack("{s:i}", "usd", 5)));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {
         TEST(waiting_members_are_held_with_the_running_member),
         TEST(a_phase_without_budget_is_not_released),
+        TEST(a_phase_without_budget_does_not_run_again),
         TEST(a_hold_in_progress_uses_the_newest_budget),
+        TEST(a_new_budget_does_not_release_what_a_person_has_held),
         TEST(no_phase_goes_on_in_place_when_the_month_is_spent),
         TEST(a_warning_about_the_month_comes_once_across_restarts),
+        TEST(a_warning_about_the_month_waits_for_a_workflow_that_can_be_warned),
+        TEST(a_new_budget_of_the_month_has_a_warning_of_its_own),
         TEST(a_wrong_limits_file_does_not_lift_the_budget_of_the_month),
         TEST(a_run_whose_job_waits_again_costs_nothing_more),
         TEST(costs_have_no_last_year),
+        TEST(dollars_need_a_price),
     };
     return cmocka_run_group_tests_name("daemon budget", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * loses answers, the disk is full. Nothing is lost, and nothing is done twice. */
 #include "tests/unit/daemon_world.h"
 
+#include "daemon/loop/clock.h"
 #include "lib/file.h"
 #include "lib/text.h"
 
@@ -21,6 +22,7 @@ static const char two_phases[] = "name: two\n"
                                  "  a:\n"
                                  "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
                                  "    run: echo\n"
+                                 "    progress: {total: 100}\n"
                                  "    gate: {low: {value: last(loss), at_most: 2}}\n"
                                  "  b:\n"
                                  "    after: a\n"
@@ -29,9 +31,12 @@ static const char two_phases[] = "name: two\n"
 
 static const char key[] = "00000000000000000000000000000001";
 
+static unsigned deaths;
+
 /* The daemon has died, or dies at once. Starts it again, without the fault. */
 static void survive(struct world *world)
 {
+    deaths++;
     world_await_crash(world);
     world_start(world, NULL);
     assert_true(world->pid > 0);
@@ -166,8 +171,9 @@ static void expect_once(struct world *world)
 static void a_kill_at_any_effect_loses_and_repeats_nothing(void **state)
 {
     static const char *const faults[] = {
-        "submit:1:before",    "submit:1:after",    "judge:1:before",    "judge:1:after",
-        "tell-next:1:before", "tell-next:1:after", "tell-end:1:before", "tell-end:1:after",
+        "submit:1:before",   "submit:1:after",   "judge:1:before",     "judge:1:after",
+        "judge:2:before",    "judge:2:after",    "tell-next:1:before", "tell-next:1:after",
+        "tell-end:1:before", "tell-end:1:after",
     };
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -176,7 +182,9 @@ static void a_kill_at_any_effect_loses_and_repeats_nothing(void **state)
         struct world *world = made;
         world_stop(world);
         world_start(world, faults[i]);
+        deaths = 0;
         live(world);
+        assert_int_equal(deaths, 1);
         expect_once(world);
         assert_true(world_log_has(world, "phase 1/b: active -> deciding"));
         assert_int_equal(world_teardown(&made), 0);
@@ -363,6 +371,7 @@ static void no_effect_happens_while_the_record_cannot_be_written(void **state)
 {
     struct world *world = *state;
     int status;
+    time_t begin = time(NULL);
     json_t *list = json_object(), *several = json_array();
     (void)json_array_append_new(several, world_submission(two_phases, NULL));
     (void)json_array_append_new(several, world_submission(two_phases, NULL));
@@ -379,6 +388,8 @@ static void no_effect_happens_while_the_record_cannot_be_written(void **state)
     for (int i = 0; i < 300; i++) { /* the first try comes after a second */
         json = world_expect(world, 200, "GET", "/v1/ping", NULL);
         assert_true(json_is_string(json_object_get(json, "trouble")));
+        double since = json_number_value(json_object_get(json, "trouble_since"));
+        assert_true(since >= (double)begin && since < (double)time(NULL) + 1);
         json_decref(json);
         world_pause();
     }
@@ -417,6 +428,30 @@ static void a_journal_waits_for_the_disk(void **state)
     for (int i = 0; i < 4000 && world_push(world, "runs/1/a/1", "lead", entries) != 1; i++)
         world_pause();
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "running");
+    free(start);
+}
+
+/* Nobody knows whether a run of the record still lives. */
+static void no_time_is_left_while_the_record_cannot_be_written(void **state)
+{
+    struct world *world = *state;
+    const char *const told[] = {
+        "{\"seq\":1,\"time\":1,\"type\":\"metric\",\"step\":10,\"values\":{\"loss\":3}}",
+        "{\"seq\":2,\"time\":1,\"type\":\"pace\",\"step\":10,\"steps\":10,\"seconds\":20}", NULL};
+    submit(world);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    char *start = started();
+    push(world, "runs/1/a/1", "lead", start, 1);
+    push(world, "runs/1/a/1", "n1", told[0], 1);
+    assert_int_equal(world_push(world, "runs/1/a/1", "n1", told + 1), 2);
+    world_await(world, "/v1/workflows/1", "phases.0.eta_s", "180.0");
+    limit_files(world, 1);
+    json_decref(
+        world_expect(world, 503, "POST", "/v1/workflows", world_submission(two_phases, NULL)));
+    world_await(world, "/v1/workflows/1", "phases.0.eta_s", "null");
+    world_await(world, "/v1/workflows/1/phases/a", "eta_s", "null");
+    limit_files(world, RLIM_INFINITY);
+    world_await(world, "/v1/workflows/1", "phases.0.eta_s", "180.0");
     free(start);
 }
 
@@ -502,21 +537,35 @@ static void a_journal_that_cannot_be_read_at_first_still_counts(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
+/* Submits, and asks again while the record is locked: on a slow disk the daemon may meet the lock
+ * of change_record(). */
+static json_t *submit_unlocked(struct world *world)
+{
+    int64_t deadline = clock_ms() + WORLD_DEADLINE_MS;
+    for (;;) {
+        int status = 0;
+        json_t *json =
+            world_call(world, "POST", "/v1/workflows", world_submission(two_phases, key), &status);
+        if (status != 503 || clock_ms() > deadline)
+            return json;
+        json_decref(json);
+        world_pause();
+    }
+}
+
 /* Whether the key is known cannot be told. So the submission is neither recorded a second time nor
  * taken for another one. */
 static void a_submission_is_answered_with_the_error_of_a_record_that_cannot_be_read(void **state)
 {
     struct world *world = *state;
-    int status;
     json_decref(
         world_expect(world, 201, "POST", "/v1/workflows", world_submission(two_phases, key)));
     change_record(world, "ALTER TABLE workflow RENAME COLUMN key TO lost");
-    json_t *json =
-        world_call(world, "POST", "/v1/workflows", world_submission(two_phases, key), &status);
+    json_t *json = submit_unlocked(world);
     assert_non_null(strstr(world_member(json, "error.message"), "no such column: key"));
     json_decref(json);
     change_record(world, "ALTER TABLE workflow RENAME COLUMN lost TO key");
-    json = world_expect(world, 201, "POST", "/v1/workflows", world_submission(two_phases, key));
+    json = submit_unlocked(world);
     assert_string_equal(world_member(json, "workflow"), "1");
     json_decref(json);
 }
@@ -536,6 +585,7 @@ int main(void)
         TEST(a_second_submission_leaves_the_run_of_the_lead),
         TEST(no_effect_happens_while_the_record_cannot_be_written),
         TEST(a_journal_waits_for_the_disk),
+        TEST(no_time_is_left_while_the_record_cannot_be_written),
         TEST(an_outcome_that_cannot_be_read_at_first_still_counts),
         TEST(a_journal_that_cannot_be_read_at_first_still_counts),
         TEST(a_run_file_that_cannot_be_read_is_not_replaced),

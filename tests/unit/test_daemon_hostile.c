@@ -217,19 +217,6 @@ static double status_ms(struct world *world)
     return clock_ms() - before_ms;
 }
 
-static long memory_peak_kib(struct world *world)
-{
-    char line[256], *path = text_format("/proc/%d/status", (int)world->pid);
-    long peak = -1;
-    FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file))
-        (void)sscanf(line, "VmHWM: %ld", &peak);
-    if (file)
-        (void)fclose(file);
-    free(path);
-    return peak;
-}
-
 /* Prints how long the owner waits, and asserts nothing about it, because a busy machine delays
  * everybody. `strangers` of tests/bench/run reads the line and compares the time with its limit. */
 static void ten_thousand_strangers_delay_nobody_and_take_little_memory(void **state)
@@ -263,7 +250,7 @@ static void ten_thousand_strangers_delay_nobody_and_take_little_memory(void **st
         free(entry);
         assert_true(pushed >= 0);
     }
-    long peak_kib = memory_peak_kib(world);
+    long peak_kib = world_memory_kib(world);
     print_message("# %u connections: the owner is answered within %.1f ms, alone within %.1f ms; "
                   "a worker within %.1f ms; VmHWM %ld KiB\n",
                   flood.count, worst_ms, idle_ms, push_ms, peak_kib);

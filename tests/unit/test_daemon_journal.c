@@ -314,19 +314,6 @@ static void a_line_with_a_wrong_number_is_skipped(void **state)
     free(fourth);
 }
 
-static long memory_peak_kib(struct world *world)
-{
-    char line[256], *path = text_format("/proc/%d/status", (int)world->pid);
-    long peak = 0;
-    FILE *file = fopen(path, "re");
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file))
-        (void)sscanf(line, "VmHWM: %ld", &peak);
-    (void)fclose(file);
-    free(path);
-    return peak;
-}
-
 /* Holes, as a file system makes them. The daemon reads what follows the first hole; the second is
  * too large. */
 static void an_endless_line_takes_little_memory_and_is_reported(void **state)
@@ -352,7 +339,7 @@ static void an_endless_line_takes_little_memory_and_is_reported(void **state)
 #else
     const long most_kib = 128 << 10;
 #endif
-    assert_true(memory_peak_kib(world) < most_kib);
+    assert_true(world_memory_kib(world) < most_kib);
     world_kill(world);
     leave_outcome(world, "runs/1/a/1");
     world_slurm_write(world, "state.101", "completed");
@@ -559,7 +546,7 @@ static void reports_of_workers_have_limits(void **state)
     char *cut = text_format("\"n1: %.1019s...\"", letters);
     await_history(world, cut);
     await_history(world, "entry 2 of the journal of n1 was not understood: "
-                         "a metric's name has at most 128 bytes");
+                         "a metric's name must have at most 128 bytes");
     free(cut);
     free(named);
     free(warning);

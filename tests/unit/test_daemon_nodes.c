@@ -129,6 +129,76 @@ static void a_job_that_slurm_refuses_on_all_nodes_is_refused_once(void **state)
     json_decref(json);
 }
 
+/* The message of the lead begins with the reason: it is told once. */
+static void a_preemption_is_told_once(void **state)
+{
+    struct world *world = *state;
+    submit(world, 1);
+    long long now = (long long)time(NULL);
+    char *started = text_format("{\"seq\":1,\"time\":%lld,\"type\":\"started\",\"job_id\":101,"
+                                "\"restarts\":0,\"nodes\":[\"n2\"],\"end_time\":null}",
+                                now);
+    char *stopping = text_format("{\"seq\":2,\"time\":%lld,\"type\":\"stopping\",\"why\":"
+                                 "\"preempted\",\"message\":\"preempted by Slurm\"}",
+                                 now);
+    world_slurm_write(world, "state.101", "running");
+    assert_int_equal(
+        world_push(world, "runs/1/a/1", "lead", (const char *const[]){started, stopping, NULL}), 2);
+    world_await(world, "/v1/workflows/1/phases/a/runs/1", "state", "stopping");
+    json_t *json = world_expect(world, 200, "GET", "/v1/events?after=0&workflow=1&wait=0", NULL);
+    char *text = json_dumps(json, JSON_COMPACT);
+    assert_non_null(strstr(text, "\"preempted by Slurm\""));
+    free(text);
+    json_decref(json);
+    free(started);
+    free(stopping);
+}
+
+/* Writes what kind of sandbox the daemon's Slurm is, next to its slurm.conf. */
+static void choose_kind(struct world *world, const char *kind)
+{
+    char *conf = text_format("%s/slurm.conf", world->home);
+    char *path = text_format("%s/kind", world->home);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(kind, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(setenv("SLURM_CONF", conf, 1), 0);
+    free(path);
+    free(conf);
+}
+
+static void pretend_gpus_are_not_examined(void **state)
+{
+    static const struct {
+        const char *kind, *driver, *preflight;
+    } rows[] = {
+        {"pretend\n", NULL, "off"},
+        {"pretend\n", "/fake/libnvidia-ml.so", "quick"}, /* somebody pretends a driver, too */
+        {"real\n", NULL, "quick"},
+    };
+    struct world *world = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        world_stop(world);
+        choose_kind(world, rows[i].kind);
+        world_start(world, NULL);
+        json_t *body = world_submission(one_phase, NULL);
+        json_t *environment = json_object_get(body, "environment");
+        if (rows[i].driver)
+            (void)json_object_set_new(environment, "PHASED_NVML", json_string(rows[i].driver));
+        json_decref(world_expect(world, 201, "POST", "/v1/workflows", body));
+        world_await_lines(world, "jobs", i + 1);
+        char *path = text_format("runs/%zu/a/1/run.json", i + 1);
+        char *text = world_read(world, path);
+        json_t *run = json_loads(text, 0, NULL);
+        assert_string_equal(world_member(run, "spec.preflight"), rows[i].preflight);
+        json_decref(run);
+        free(text);
+        free(path);
+    }
+    assert_int_equal(unsetenv("SLURM_CONF"), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
@@ -137,6 +207,8 @@ int main(void)
         TEST(a_person_excludes_and_clears_nodes),
         TEST(a_job_uses_excluded_nodes_if_too_few_others_are_left),
         TEST(a_job_that_slurm_refuses_on_all_nodes_is_refused_once),
+        TEST(a_preemption_is_told_once),
+        TEST(pretend_gpus_are_not_examined),
     };
     return cmocka_run_group_tests_name("daemon nodes", tests, NULL, NULL);
 }

@@ -14,14 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char one_phase[] = "name: one\n"
-                                "phases:\n"
+static const char one_phase[] = "name: one\nphases:\n"
                                 "  a:\n"
                                 "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
                                 "    run: echo\n";
 
-static const char candidates[] = "name: candidates\n"
-                                 "phases:\n"
+static const char candidates[] = "name: candidates\nphases:\n"
                                  "  a:\n"
                                  "    resources: {nodes: 1, gpus: h200:2 | h100:2, time: 10m}\n"
                                  "    run: echo\n";
@@ -195,8 +193,9 @@ static void a_notice_whose_program_cannot_be_started_keeps_nothing_waiting(void 
     submit(world, spec);
     fail_first_run(world);
     command(world, "/v1/workflows/1/phases/a/hold");
-    assert_int_equal(
-        await_warnings(world, "the command of notify exited with 127, telling of 'held'"), 1);
+    assert_int_equal(await_warnings(world, "the command of notify could not be started for the "
+                                           "notice 'held': timeout: No such file or directory"),
+                     1);
     free(path);
 }
 
@@ -355,6 +354,41 @@ static void change_record(struct world *world, const char *sql)
     free(path);
 }
 
+/* The daemon is killed in the pause before the second run. So that no slow machine ends the pause,
+ * the rest of the pause is made longer. */
+static void restart_in_back_off(struct world *world)
+{
+    submit(world, one_phase);
+    fail_first_run(world);
+    world_kill(world);
+    change_record(world, "UPDATE outbox SET due = due + 240000 WHERE kind = 'submit'");
+    world_start(world, NULL);
+    json_t *json = world_expect(world, 200, "GET", "/v1/workflows/1", NULL);
+    assert_string_equal(world_member(json, "phases.0.run.job_reason"),
+                        "a pause of 10 s after the failure");
+    json_decref(json);
+}
+
+/* The clock then says that the pause is over. */
+static void a_restart_keeps_the_pause_after_a_failure(void **state)
+{
+    struct world *world = *state;
+    restart_in_back_off(world);
+    set_clock(world, "3600000");
+    start_with_clock(world);
+    world_await_lines(world, "jobs", 2);
+}
+
+static void
+a_retry_that_is_cancelled_in_its_back_off_after_a_restart_is_never_submitted(void **state)
+{
+    struct world *world = *state;
+    restart_in_back_off(world);
+    command(world, "/v1/workflows/1/cancel");
+    world_await(world, "/v1/workflows/1", "phases.0.state", "cancelled");
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+}
+
 /* A person who followed the advice to cancel the workflow would lose it. */
 static void a_record_that_cannot_be_read_loses_no_workflow(void **state)
 {
@@ -451,6 +485,19 @@ static void reasons_of_slurm_are_explained(void **state)
          "the job asks for more than the site allows one job (AssocMaxGRESPerJob)"},
         {"AssocGrpGRESMinutes",
          "the time that the site gives its account is used up (AssocGrpGRESMinutes)"},
+        {"AssocGrpCPURunMinutesLimit", "a limit of the site on its account; the job begins when"
+                                       " others have ended (AssocGrpCPURunMinutesLimit)"},
+        {"QOSGrpGRESRunMinutes", "a limit of the site on its QOS; the job begins when others have"
+                                 " ended (QOSGrpGRESRunMinutes)"},
+        {"AssocGrpWallLimit",
+         "the time that the site gives its account is used up (AssocGrpWallLimit)"},
+        {"AssociationTimeLimit",
+         "the time that the site gives its account is used up (AssociationTimeLimit)"},
+        {"QOSMinGRES", "the job asks for less than its QOS demands; it does not start as it is"
+                       " (QOSMinGRES)"},
+        {"QOSTimeLimit", "the time that the site gives its QOS is used up (QOSTimeLimit)"},
+        {"QOSMaxGRESPerNode",
+         "the job asks for more than the site allows on one node (QOSMaxGRESPerNode)"},
         {"Licenses", "Licenses"},
         {"", "Slurm has not looked at the job yet"},
     };
@@ -459,6 +506,67 @@ static void reasons_of_slurm_are_explained(void **state)
         assert_string_equal(text, rows[i].text);
         free(text);
     }
+}
+
+/* Whether the plan of the file has a danger that begins like this. */
+static bool warns(struct world *world, const char *spec, const char *begin)
+{
+    json_t *json = world_expect(world, 200, "POST", "/v1/plan", world_submission(spec, NULL));
+    json_t *phase, *danger;
+    size_t i, j;
+    bool has_one = false;
+    json_array_foreach(json_object_get(json, "phases"), i, phase)
+    {
+        json_array_foreach(json_object_get(phase, "dangers"), j, danger) has_one =
+            has_one || text_starts(json_string_value(danger), begin);
+    }
+    json_decref(json);
+    return has_one;
+}
+
+#define RUNGS(pack)                                                                                \
+    "name: s\nphases:\n  ladder:\n    params: {steps: 10}\n"                                       \
+    "    resources: {gpus: 1, time: 1h}\n    matrix: {SIZE: [1, 2, 3, 4]}\n    pack: " pack "\n"   \
+    "    best: {max: last(speed), rungs: {steps: [10, 20, 30]}, cut: 1/2}\n"                       \
+    "    env: {SIZE: $SIZE, STEPS: $steps}\n    run: x\n"
+
+static void a_plan_warns_of_rungs_that_leave_gpus_idle(void **state)
+{
+    struct world *world = *state;
+    assert_true(
+        warns(world, RUNGS("parallel"), "rung 2 has 2 members, and its job has room for 4:"));
+    assert_true(
+        warns(world, RUNGS("{parallel: 3}"), "rung 2 has 2 members, and its job has room for 3:"));
+    assert_false(warns(world, RUNGS("{parallel: 2}"), "rung "));
+    assert_false(warns(world, RUNGS("serial"), "rung "));
+}
+
+static const char *planned(struct world *world, const char *resources)
+{
+    static char danger[200];
+    char *spec = text_format("name: p\nphases:\n  a:\n    resources: {%s, time: 1h}\n    run: x\n",
+                             resources);
+    json_t *json = world_expect(world, 200, "POST", "/v1/plan", world_submission(spec, NULL));
+    (void)snprintf(danger, sizeof danger, "%s", world_member(json, "phases.0.dangers.0"));
+    json_decref(json);
+    free(spec);
+    return danger;
+}
+
+/* A job waits for GPUs that limits.yaml does not allow yet. */
+static void a_plan_lets_a_job_wait_only_for_what_limits_it(void **state)
+{
+    struct world *world = *state;
+    limit(world, "gpus: 3\n");
+    submit(world, one_phase);
+    world_await_lines(world, "jobs", 1);
+    submit(world, one_phase);
+    world_await(world, "/v1/workflows/2", "phases.0.run.job_reason",
+                "it needs 2 of the 3 GPUs that limits.yaml allows");
+    assert_string_equal(planned(world, "gpus: 1"),
+                        "it would not be submitted yet: other jobs that wait for limits.yaml come "
+                        "first");
+    assert_string_equal(planned(world, "nodes: 1"), "(absent)");
 }
 
 int main(void)
@@ -481,7 +589,11 @@ int main(void)
         TEST(new_workflows_do_not_overtake_waiting_ones),
         TEST(limits_that_could_not_be_read_are_read_again),
         TEST(a_record_that_cannot_be_read_loses_no_workflow),
+        TEST(a_restart_keeps_the_pause_after_a_failure),
+        TEST(a_retry_that_is_cancelled_in_its_back_off_after_a_restart_is_never_submitted),
         TEST(all_candidates_may_wait_in_slurm_if_one_may_run),
+        TEST(a_plan_warns_of_rungs_that_leave_gpus_idle),
+        TEST(a_plan_lets_a_job_wait_only_for_what_limits_it),
         TEST(a_submission_says_who_made_it),
     };
     return cmocka_run_group_tests_name("daemon queue", tests, NULL, NULL);

@@ -86,7 +86,7 @@ static void a_preempted_run_continues_in_its_job(void **state)
     expect_next(world, "runs/1/a/1", "/runs/1/a/2");
     text = world_read(world, "runs/1/a/2/run.json");
     json_t *json = json_loads(text, 0, NULL);
-    assert_string_equal(world_member(json, "resume.path"), checkpoint_path(world, 10));
+    assert_string_equal(world_member(json, "resume.path"), run_checkpoint_path(world, 10));
     assert_string_equal(world_member(json, "run"), "2");
     json_decref(json);
     free(text);
@@ -191,7 +191,7 @@ static void expect_two_adopted(struct world *world)
     expect_run(world, 3, "first_step", "19"); /* where it resumed, not the newest */
     expect_run(world, 3, "resume", "/out/step_19");
     expect_run(world, 3, "job_id", "101");
-    world_await(world, "/v1/workflows/1", "phases.0.checkpoint", checkpoint_path(world, 25));
+    world_await(world, "/v1/workflows/1", "phases.0.checkpoint", run_checkpoint_path(world, 25));
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
     assert_int_equal(world_slurm_lines(world, "cancelled"), 0);
 
@@ -298,7 +298,10 @@ static void a_job_that_slurm_did_not_requeue_is_replaced(void **state)
     world_slurm_write(world, "state.101", "completed");
     world_await_lines(world, "jobs", 2);
     world_await(world, "/v1/workflows/1", "phases.0.run.job_id", "102");
-    world_await(world, "/v1/workflows/1", "phases.0.run.resume", checkpoint_path(world, 10));
+    world_await(world, "/v1/workflows/1", "phases.0.run.resume", run_checkpoint_path(world, 10));
+    json_t *json = world_expect(world, 200, "GET", "/v1/nodes", NULL);
+    assert_string_equal(world_member(json, "nodes.0.node"), "(absent)"); /* no node is to blame */
+    json_decref(json);
 }
 
 /* Returns the member with this name of a run's run.json, as text. */
@@ -356,13 +359,16 @@ static const char script[] = "name: one\n"
                              "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
                              "    run: echo\n";
 
+/* Samples of GPUs come before the program prints its first step. */
 static void tells_steps(struct world *world, const char *run, unsigned begin, unsigned last)
 {
-    for (unsigned i = 0; i < 2; i++)
+    const unsigned steps[] = {0, begin, last};
+    for (unsigned i = 0; i < 3; i++)
         push(world, run, "n1",
              text_format("{\"seq\":%u,\"time\":%lld,\"type\":\"metric\",\"step\":%u,\"values\":"
-                         "{\"loss\":1}}",
-                         i + 1, (long long)time(NULL), i ? last : begin),
+                         "{\"%s\":1}%s}",
+                         i + 1, (long long)time(NULL), steps[i], i ? "loss" : "gpu_util",
+                         i ? "" : ",\"stepless\":true"),
              i + 1);
 }
 

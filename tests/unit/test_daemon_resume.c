@@ -19,7 +19,7 @@ static void spoil(struct world *world, const char *spoilt, unsigned expected)
     push(world, "runs/1/a/1", "n1", checkpoint(world, 2, 20), 2);
     push(world, "runs/1/a/1", "n1", checkpoint(world, 3, 30), 3);
     for (unsigned step = 10; *spoilt; step += 10, spoilt++) {
-        const char *path = checkpoint_path(world, step);
+        const char *path = run_checkpoint_path(world, step);
         if (*spoilt == 'd')
             assert_int_equal(unlink(path), 0);
         if (*spoilt == 't')
@@ -29,7 +29,7 @@ static void spoil(struct world *world, const char *spoilt, unsigned expected)
     expect_next(world, "runs/1/a/1", "/runs/1/a/2");
     push(world, "runs/1/a/2", "lead", started(1), 1);
     expect_run(world, 2, "state", "running");
-    expect_run(world, 2, "resume", expected ? checkpoint_path(world, expected) : "null");
+    expect_run(world, 2, "resume", expected ? run_checkpoint_path(world, expected) : "null");
 }
 
 static void a_deleted_or_truncated_checkpoint_is_skipped(void **state)
@@ -76,7 +76,7 @@ static void expect_attempt(struct world *world, unsigned attempt, unsigned step)
     char *state = text_format("state.%u", 99 + attempt), *number = text_format("%u", step);
     world_await_lines(world, "jobs", attempt - 1);
     world_slurm_write(world, state, "running");
-    expect_resume(world, attempt, strrchr(checkpoint_path(world, step), '/'), number);
+    expect_resume(world, attempt, strrchr(run_checkpoint_path(world, step), '/'), number);
     free(number);
     free(state);
 }
@@ -117,21 +117,22 @@ static void leave_untold(struct world *world, char *take_second, const char *dat
     push(world, "runs/1/a/1", "n1", take_second, 2);
     leave(world, "runs/1/a/1", "checkpoints.json",
           text_format("{\"pattern\":\"%s/step_{step}\",\"there\":[]}", world->home));
-    assert_int_equal(file_replace(checkpoint_path(world, 36), data, strlen(data), 0600, NULL), 0);
+    assert_int_equal(file_replace(run_checkpoint_path(world, 36), data, strlen(data), 0600, NULL),
+                     0);
     const struct utimbuf before = {time(NULL) - 1, time(NULL) - 1};
-    assert_int_equal(utime(checkpoint_path(world, 36), &before), 0);
+    assert_int_equal(utime(run_checkpoint_path(world, 36), &before), 0);
     push(world, "runs/1/a/1", "lead", ended(2, "preempted", 31, true), 2);
     expect_next(world, "runs/1/a/1", "/runs/1/a/2");
     push(world, "runs/1/a/2", "lead", started(1), 1);
     expect_run(world, 2, "state", "running");
-    expect_run(world, 2, "resume", checkpoint_path(world, expected));
+    expect_run(world, 2, "resume", run_checkpoint_path(world, expected));
 }
 
 static void a_checkpoint_that_no_agent_reported_is_found(void **state)
 {
     struct world *world = *state;
     leave_untold(world, checkpoint(world, 2, 20), "1234", 36);
-    world_await(world, "/v1/workflows/1", "phases.0.checkpoint", checkpoint_path(world, 36));
+    world_await(world, "/v1/workflows/1", "phases.0.checkpoint", run_checkpoint_path(world, 36));
 }
 
 /* By its number it is from before the guard failed, but not every program counts steps. */
@@ -195,6 +196,12 @@ static void a_suspect_checkpoint_that_a_person_chose_is_used_after_a_restart(voi
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
     world_slurm_write(world, "state.101", "failed");
     world_slurm_write(world, "mode", "down");
+    json_t *json = world_expect(world, 404, "POST", "/v1/workflows/1/phases/a/retry",
+                                json_pack("{s:s}", "from", "25"));
+    assert_string_equal(
+        world_member(json, "error.message"),
+        "1/a has no whole checkpoint of step 25; the others are 30 (suspect), 10, and start");
+    json_decref(json);
     json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/retry",
                              json_pack("{s:s}", "from", "30")));
     expect_run(world, 2, "state", "submitting");
@@ -203,6 +210,26 @@ static void a_suspect_checkpoint_that_a_person_chose_is_used_after_a_restart(voi
     world_start(world, NULL);
     world_await_lines(world, "jobs", 2);
     expect_resume(world, 2, "/step_30", "30");
+}
+
+/* The program of the second attempt has nothing left to do, so it prints no metric. */
+static void the_step_of_a_run_is_at_least_that_of_its_checkpoint(void **state)
+{
+    struct world *world = *state;
+    char *spec = text_format("%s    gate: {whole: step >= 10}\n", one_phase);
+    run_first_attempt_of(world, spec);
+    free(spec);
+    push(world, "runs/1/a/1", "lead", ended(2, "preempted", 10, true), 2);
+    expect_next(world, "runs/1/a/1", "/runs/1/a/2");
+    push(world, "runs/1/a/2", "lead", started(1), 1);
+    push(world, "runs/1/a/2", "lead",
+         text_format("{\"seq\":2,\"time\":%lld,\"type\":\"ended\",\"run\":2,\"job_id\":101,"
+                     "\"restarts\":1,\"outcome\":\"succeeded\",\"exit_code\":0,\"signal\":0,"
+                     "\"message\":\"\",\"started\":%lld,\"ended\":%lld,\"finals\":{},"
+                     "\"last_step\":null}",
+                     (long long)time(NULL), (long long)time(NULL), (long long)time(NULL)),
+         2);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
 }
 
 int main(void)
@@ -218,6 +245,7 @@ int main(void)
         TEST(a_torn_checkpoint_is_not_used),
         TEST(a_checkpoint_that_may_be_torn_is_tried_once),
         TEST(a_suspect_checkpoint_that_a_person_chose_is_used_after_a_restart),
+        TEST(the_step_of_a_run_is_at_least_that_of_its_checkpoint),
         TEST(a_file_holds_the_checkpoint_of_the_last_run_that_wrote_it),
     };
     return cmocka_run_group_tests_name("daemon resumes", tests, NULL, NULL);

@@ -98,7 +98,8 @@ static void requests_at_the_stop_are_recorded_and_answered(void **state)
         {"DELETE", "/v1/nodes/n1", "HTTP/1.1 200 "},
     };
     enum { ROWS = sizeof rows / sizeof *rows };
-    json_t *bodies[ROWS] = {world_submission(one_phase, NULL), NULL, json_pack("{s:i}", "usd", 9)};
+    json_t *bodies[ROWS] = {world_submission(one_phase, NULL), NULL,
+                            json_pack("{s:i}", "gpu_hours", 9)};
     int fds[ROWS], code;
     submit(world);
     world_await_lines(world, "jobs", 1);

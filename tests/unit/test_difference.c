@@ -133,6 +133,7 @@ static char *answer_workflows(void *context, const char *method, const char *pat
     static const char *const answers[][2] = {
         {"/v1/workflows/1/source", "{\"spec\": \"one\"}"},
         {"/v1/workflows/2/source", "{\"spec\": \"one\"}"},
+        {"/v1/ping", "{}"},
         {"/v1/workflows/1",
          "{\"state\": \"failed\", \"attempts\": 5, \"gpu_seconds\": 120, \"phases\": ["
          "{\"phase\": \"total\", \"state\": \"failed\", \"attempts\": 2, \"gpu_seconds\": 60,"

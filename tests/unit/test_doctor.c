@@ -2,8 +2,8 @@
 #include "tests/unit/unit.h"
 
 #include "cli/doctor/finding.h"
-#include "cli/doctor/hosts.h"
 #include "cli/doctor/machine.h"
+#include "cli/doctor/nodelist.h"
 #include "cli/doctor/settings.h"
 #include "cli/field.h"
 #include "cli/terminal.h"
@@ -124,7 +124,8 @@ static void a_controller_must_not_be_older_than_phased(void **state)
 static const char nodes[] = "low|gpu:h100:8|1/1/0/2\nlow|(null)|0/1/1/2\nhigh|gpu:h200:4|0/0/2/2\n";
 
 /* Judges the partition `low`, with a partition `high` above it. */
-static json_t *judge_low_on(const char *hosts, const char *type, const char *mode, unsigned grace_s)
+static json_t *judge_low_on(const char *nodelist, const char *type, const char *mode,
+                            unsigned grace_s)
 {
     struct setting_partition *list;
     json_t *findings = json_array();
@@ -135,7 +136,7 @@ static json_t *judge_low_on(const char *hosts, const char *type, const char *mod
                     "   Nodes=n[1-4]\n   State=UP TotalNodes=2\n\n"
                     "PartitionName=high\n   GraceTime=0 MaxTime=UNLIMITED\n"
                     "   PriorityTier=9 PreemptMode=OFF\n   Nodes=%s\n   State=UP\n",
-                    grace_s, mode, hosts);
+                    grace_s, mode, nodelist);
     assert_int_equal(setting_read_partitions(text, nodes, &list), 2);
     assert_string_equal(list[0].name, "low");
     assert_string_equal(list[0].gpus, "2 x gpu:h100:8");
@@ -194,8 +195,8 @@ static void two_lists_share_a_node_by_its_number(void **state)
         {"n[a]", "x1", true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        assert_int_equal(hosts_may_share(rows[i].left, rows[i].right), rows[i].may_share);
-        assert_int_equal(hosts_may_share(rows[i].right, rows[i].left), rows[i].may_share);
+        assert_int_equal(nodelist_may_share(rows[i].left, rows[i].right), rows[i].may_share);
+        assert_int_equal(nodelist_may_share(rows[i].right, rows[i].left), rows[i].may_share);
     }
 }
 
@@ -263,7 +264,7 @@ static void space_is_judged_before_it_runs_out(void **state)
     } rows[] = {
         {{.free_bytes = 1ULL << 40}, ""},
         {{.free_bytes = 1ULL << 32}, "warning space: 4.0 GiB free in the home\n"},
-        {{.free_bytes = 1ULL << 27}, "error space: 0.1 GiB free in the home\n"},
+        {{.free_bytes = 1ULL << 27}, "error space: 128.0 MiB free in the home\n"},
         {{.free_bytes = 1ULL << 40, .files = 1 << 20, .free_files = 1 << 19}, ""},
         {{.free_bytes = 1ULL << 40, .files = 1 << 20, .free_files = 9000},
          "warning inodes: 9000 more files fit into the file system of the home\n"},
@@ -286,11 +287,11 @@ static void a_home_of_this_machine_alone_is_a_warning(void **state)
     machine_judge_system(0x47504653, "home", "/g", false, findings);
     machine_judge_system(0x6969, "home", "/n", false, findings);
     machine_judge_system(0x1234, "home", "/x", false, findings);
-    expect(
-        findings,
-        "warning home: /h is on ext4, a file system of this machine alone unless it is exported\n"
-        "note home: /n is on NFS; only a job can tell whether nodes see it: `srun ls -d /n`\n"
-        "note home: /x is on a file system of unknown type 0x1234\n");
+    expect(findings,
+           "warning home: /h is on ext4, a file system that only this machine has, unless it is "
+           "exported\n"
+           "note home: /n is on NFS; only a job can tell whether nodes see it: `srun ls -d /n`\n"
+           "note home: /x is on a file system of unknown type 0x1234\n");
 }
 
 static void a_logout_ends_phased_without_linger_only(void **state)

@@ -48,9 +48,10 @@ static int world_new(void **state)
     for (int i = 1; i <= 100; i++)
         metrics_add(world->own, "hundred", 101 - i, 0, i);
     add_rows(world->validate, "loss", 100, 2, (double[]){3, 2.5});
-    world->params = json_pack("{s:i, s:f, s:s, s:b, s:i, s:I, s:n}", "depth", 16, "lr", 0.001,
-                              "preset", "extreme", "compile", 1, "loss_weight", 2, "seed",
-                              (json_int_t)1 << 60, "nothing");
+    world->params =
+        json_pack("{s:i, s:f, s:s, s:b, s:i, s:I, s:I, s:I, s:n}", "depth", 16, "lr", 0.001,
+                  "preset", "extreme", "compile", 1, "loss_weight", 2, "seed", (json_int_t)1 << 60,
+                  "largest", ((json_int_t)1 << 53) - 1, "larger", (json_int_t)1 << 53, "nothing");
     world->validate_params = json_pack("{s:i}", "depth", 12);
     world->facts = json_pack("{s:f, s:i}", "elapsed", 90.5, "step", 5);
     world->before = (struct expr_names){
@@ -252,6 +253,8 @@ static void names_can_be_params_facts_and_those_of_earlier_phases(void **state)
         {"validate.lss", "insufficient: validate.lss never came (did you mean loss?)"},
         {"validat.loss", "insufficient: no phase before this one is called validat"},
         {"true or lss", "true"},
+        {"largest - 2 ^ 53", "-1"},
+        {"larger", "error: larger is too large to compute with: 9007199254740992"},
         {"seed", "error: seed is too large to compute with: 1152921504606846976"},
     };
     ASSERT_CASES(&((struct world *)*state)->scope, cases);
@@ -286,7 +289,8 @@ static void whole_results_of_params_stay_whole(void **state)
         {"8 * 32 * 2", "512"},
         {"0.1 + 0.2", "0.30000000000000004"},
         {"3e-4 * sqrt(512 / 128) == 6e-4", "true"}, /* jansson prints it in two ways */
-        {"2 ^ 53", "9007199254740992"},
+        {"2 ^ 53 - 1", "9007199254740991"},
+        {"2 ^ 53 + 1", "9007199254740992.0"}, /* a double does not hold this number */
         {"2 ^ 60", "1.152921504606847e18"},
         {"-0 * 1", "0"},
         {"preset", "\"extreme\""},

@@ -28,7 +28,18 @@ static void wrong_syntax_is_reported_with_its_column(void **state)
         {"(1, 2)", "column 3: a comma outside of a function's arguments"},
         {"1, 2", "column 2: a comma outside of a function's arguments"},
         {"mean()", "column 6: a value is missing before ')'"},
-        {"mean(loss, 5)", "column 1: mean takes 1 argument, not 2"},
+        {"mean(loss, 5)", "column 1: mean takes 1 argument, not 2; a window is a key of the "
+                          "check: over: 50 steps"},
+        {"p95(loss, 5)", "column 1: p95 takes 1 argument, not 2; a window is a key of the "
+                         "check: over: 50 steps"},
+        {"log(loss, 10)", "column 1: log takes 1 argument, not 2"},
+        {"loss[-50:]", "column 5: unexpected '[': there are no lists here; in a check, write "
+                       "last(loss) or give the check a window: over: 50 steps"},
+        {"mean(loss, over: 50)", "column 16: unexpected ':': keys such as over: 50 steps stand "
+                                 "beside the expression"},
+        {"avg(loss)", "column 1: there is no function avg (did you mean mean?)"},
+        {"std(loss)", "column 1: there is no function std (did you mean stddev?)"},
+        {"quantile(loss)", "column 1: there is no function quantile (did you mean p01 .. p99?)"},
         {"1 + meen(loss)", "column 5: there is no function meen (did you mean mean?)"},
         {"p100(loss)", "column 1: there is no function p100 (did you mean p01 .. p99?)"},
         {"p00(loss)", "column 1: there is no function p00 (did you mean p01 .. p99?)"},
@@ -67,18 +78,22 @@ static void hostile_text_does_no_harm(void **state)
         {"(function() while true do end end)()", "column 2: 'function' is a reserved word"},
         {"while true do end", "column 1: 'while' is a reserved word"},
         {"goto x", "column 1: 'goto' is a reserved word"},
-        {"::x::", "column 1: unexpected ':': there are no methods here"},
+        {"::x::", "column 1: unexpected ':': keys such as over: 50 steps stand beside the "
+                  "expression"},
         {"return 1", "column 1: 'return' is a reserved word"},
         {"1 end return 2", "column 3: 'end' is a reserved word"},
         {"1; 2", "column 2: unexpected ';': an expression is one value, not statements"},
         {"x = 1", "column 3: unexpected '=': equality is written =="},
         {"local x", "column 1: 'local' is a reserved word"},
-        {"('x'):rep(1e9)", "column 6: unexpected ':': there are no methods here"},
+        {"('x'):rep(1e9)", "column 6: unexpected ':': keys such as over: 50 steps stand beside the "
+                           "expression"},
         {"'x' .. 'y'",
          "column 5: unexpected '..': text is put together outside of expressions, with $name"},
-        {"{}", "column 1: unexpected '{': there are no tables here"},
-        {"loss['__index']", "column 5: unexpected '[': there are no tables here"},
-        {"[[x]]", "column 1: unexpected '[': there are no tables here"},
+        {"{}", "column 1: unexpected '{': an expression is a number, true or false"},
+        {"loss['__index']", "column 5: unexpected '[': there are no lists here; in a check, write "
+                            "last(loss) or give the check a window: over: 50 steps"},
+        {"[[x]]", "column 1: unexpected '[': there are no lists here; in a check, write last(loss) "
+                  "or give the check a window: over: 50 steps"},
         {"#loss", "column 1: unexpected '#'"},
         {"~1", "column 1: unexpected '~'"},
         {"1 << 62", "column 3: unexpected '<<': there are no operations on bits"},

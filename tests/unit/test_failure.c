@@ -200,6 +200,14 @@ static void a_finding_decides_the_outcome(void **state)
          "the GPU is gone on n2: LOST", "n2",
          "{\"name\": \"lost\", \"line\": \"LOST\", \"rank\": null, \"node\": \"n2\","
          " \"advice\": \"wait\", \"blame\": \"node\"}"},
+        {"{\"name\": \"full\", \"line\": \"\\t  if n: OOM!\", \"rank\": 3}", "n2", CAUSE_OOM,
+         "out of memory on rank 3 (n2): if n: OOM!", "",
+         "{\"name\": \"full\", \"line\": \"\\t  if n: OOM!\", \"rank\": 3, \"node\": \"n2\","
+         " \"advice\": \"less\", \"blame\": \"code\"}"},
+        {"{\"name\": \"full\", \"line\": \"/a/1/run.sh: line 1: OOM!\", \"rank\": 3}", "n2",
+         CAUSE_OOM, "out of memory on rank 3 (n2): run.sh: line 1: OOM!", "",
+         "{\"name\": \"full\", \"line\": \"/a/1/run.sh: line 1: OOM!\", \"rank\": 3,"
+         " \"node\": \"n2\", \"advice\": \"less\", \"blame\": \"code\"}"},
         {"{\"name\": \"echo\", \"line\": \"ECHO\", \"rank\": null}", "", CAUSE_HANG,
          "timed out: ECHO", "",
          "{\"name\": \"echo\", \"line\": \"ECHO\", \"rank\": null, \"node\": null,"

@@ -262,6 +262,12 @@ static const struct {
      "missing_library", "exit", NULL},
     {"ImportError: cannot import name 'x' from 'transformers'\n", "import_failed", "exit", NULL},
     {"run.sh: line 3: iterations: unbound variable\n", "unbound_variable", "exit", NULL},
+    {"Lmod has detected the following error:  The following module(s) are unknown: \"cuda/99\"\n\n"
+     "Please check the spelling or version number. Also try \"module spider ...\"\n\n"
+     "Also make sure that all modulefiles written in TCL start with the string\n#%Module\n\n\n",
+     "environment_module", "exit", "Lmod has detected"},
+    {"The following module(s) are unknown: \"cuda/99\"\n", "environment_module", "exit", NULL},
+    {"ERROR: Unable to locate a modulefile for 'cuda/99'\n", "environment_module", "exit", NULL},
     {"run.sh: line 1: torchrun: command not found\n", "command_missing", "exit", NULL},
     {"train.py: error: unrecognized arguments: --dept=12\n", "bad_arguments", "exit", NULL},
     {"huggingface_hub.errors.GatedRepoError: 401 Client Error. Cannot access gated repo\n",
@@ -400,6 +406,7 @@ static void the_strongest_line_counts_and_then_the_first_or_last(void **state)
         {"ECHO 1|SIGN 1|SIGN 2|ECHO 2", "SIGN 2"},
         {"ECHO 1|ECHO 2", "ECHO 1"},
         {"\033[31mTROUBLE\033[0m\twith colours\r", "TROUBLE with colours"},
+        {"\033]0;python train.py\aTROUBLE\033(B\033[m after a title", "TROUBLE after a title"},
         {"nothing|at all", NULL},
         {"", NULL},
     };

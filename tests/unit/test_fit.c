@@ -70,15 +70,21 @@ static void a_fit_says_what_is_missing_or_where_the_job_fits(void **state)
         {2, 8, NULL, NULL, "{}", 3600, false, NULL, NULL, 2, 1},
         {1, 8, "h200", "h200,h100", "{}", 3600, false, NULL, NULL, 2, 1},
         {1, 8, "h100", NULL, "{\"exclude\": \"n2\"}", 3600, false, NULL, NULL, 1, 1},
+        {1, 8, "h100", NULL, "{\"exclude\": \"n[2-3],x9\"}", 3600, false, NULL, NULL, 1, 1},
+        {1, 8, "h100", NULL, "{\"exclude\": \"n[01-02]\"}", 3600, false, NULL, NULL, 2, 1},
+        {1, 8, "h100", NULL, "{\"exclude\": \"n[1-2]\"}", 3600, false, NULL,
+         "no partition has nodes with 8 h100", 0, 0},
         {1, 8, "h100", NULL, "{}", 7200, true, NULL, NULL, 2, 1},
         {1, 8, "h100", NULL, "{\"qos\": \"long\"}", 7200, false, NULL, NULL, 2, 1},
         {1, 8, "h200", NULL, "{}", 60, false, NULL, NULL, 0, 0}, /* when n3 is up again */
         {2, 8, "h200", NULL, "{}", 60, false, NULL, "no partition has 2 nodes with 8 h200", 0, 0},
+        {9, 1, NULL, NULL, "{}", 60, false, NULL, "no partition has 9 nodes with 1 GPU", 0, 0},
+        {9, 2, NULL, NULL, "{}", 60, false, NULL, "no partition has 9 nodes with 2 GPUs", 0, 0},
         {3, 8, "h100", NULL, "{}", 60, false, NULL, "no partition has 3 nodes with 8 h100", 0, 0},
         {1, 0, NULL, NULL, "{\"mem\": 600000}", 60, false, NULL,
          "no partition has nodes with 600000 MB", 0, 0},
         {1, 4, "a100", NULL, "{}", 60, false, NULL,
-         "partition short has no nodes with 4 a100; it fits partition prod", 0, 0},
+         "partition short does not have nodes with 4 a100; it fits partition prod", 0, 0},
         {1, 8, "h100", NULL, "{}", 7200, false, NULL,
          "partition short allows 60 minutes, and `time` is 120: with a `checkpoint` the phase "
          "would "
@@ -133,7 +139,7 @@ static void warnings_are_about_the_partitions_of_the_job(void **state)
          60,
          "{}",
          {"partition short: jobs are preempted, and the phase has no `checkpoint`: a preemption "
-          "loses all its work"}},
+          "loses all its work, and the next run begins anew"}},
         {SURVEY_PREEMPT_REQUEUE,
          0,
          true,
@@ -145,7 +151,8 @@ static void warnings_are_about_the_partitions_of_the_job(void **state)
          true,
          60,
          "{}",
-         {"partition short: jobs that are preempted are cancelled"}},
+         {"partition short: jobs that are preempted are cancelled (PreemptMode): if a job does not "
+          "requeue itself in time, the run that follows begins anew in the queue"}},
         {SURVEY_PREEMPT_SUSPEND,
          0,
          false,

@@ -92,11 +92,14 @@ static void the_step_of_a_node_has_its_age(void **state)
            " {'node': 'n2', 'step': 7, 'step_seconds': 0.5, 'time': 6001}]}",
            nodes,
            "NODE  STEP           TAKES  GPUS  BUSY  LEAST  IDLE  MEMORY  POWER  TEMP  NOTE\n"
-           "n1    1200, 40s ago   0.5s     0\n"
-           "n2    7, 0s ago       0.5s     0\n");
+           "n1    1200, 40s ago   0.5s     0                                          "
+           "no GPUs reported\n"
+           "n2    7, 0s ago       0.5s     0                                          "
+           "no GPUs reported\n");
     expect(no_driver, nodes,
            "NODE  STEP  TAKES  GPUS  BUSY  LEAST  IDLE  MEMORY  POWER  TEMP  NOTE\n"
-           "n1    7     12.5s     0\n");
+           "n1    7     12.5s     0                                          "
+           "no GPUs reported\n");
 }
 
 static void the_line_of_a_gpu_leaves_unknown_values_blank(void **state)

@@ -67,6 +67,8 @@ told() {
     [ "$output" = "[2,5]" ]
     CUDA_VISIBLE_DEVICES=7 run -0 told "" 'select(.time).gpus' --seconds 1
     [ "$output" = "[7]" ]
+    run -0 told "" 'select(.time).gpus' --seconds 1 --devices 0,-1,1
+    [ "$output" = "[0]" ]
 }
 
 @test "without a driver or GPUs, the sampler prints one line that says so" {

@@ -90,6 +90,28 @@ static void a_warning_is_reported_each_time_it_begins_and_stops_nothing(void **s
     text_fini(&message);
 }
 
+/* As when an expression has too many rows. */
+static void a_guard_that_cannot_be_judged_is_reported_once_and_stops_nothing(void **state)
+{
+    (void)state;
+    json_t *spec;
+    struct text told = {0}, message = {0};
+    struct guards *guards =
+        guards_of("{\"nan_ok\": true, \"guards\": {\"wrong\": {\"condition\": \"last(loss)\"},"
+                  " \"high\": {\"value\": \"last(loss)\", \"at_most\": 10}}}",
+                  &spec);
+    for (int step = 1; step < 5; step++)
+        assert_int_equal(judge(guards, step, "loss", 5, &told, &message), GUARDS_FINE);
+    assert_string_equal(text_string(&told), "wrong error; ");
+    assert_int_equal(guards_vouched(guards), 4); /* old checkpoints can be removed */
+    assert_int_equal(judge(guards, 5, "loss", 15, &told, &message), GUARDS_FAILED);
+    assert_string_equal(text_string(&told), "wrong error; high failed; ");
+    guards_free(guards);
+    json_decref(spec);
+    text_fini(&told);
+    text_fini(&message);
+}
+
 static void a_guard_waits_for_its_window_and_then_stops(void **state)
 {
     (void)state;
@@ -163,6 +185,104 @@ static void guards_know_from_which_step_checkpoints_may_become_suspect(void **st
     }
 }
 
+/* The more rows a guard reads, the fewer steps of a burst are judged one by one. */
+static void judgements_between_two_looks_are_bounded_by_their_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 250000, BURST = 10, BAD = 5 };
+    json_t *spec;
+    struct text told = {0};
+    struct guards_reason reason = {0};
+    struct extract_value row = {"x", 1};
+    struct guards *guards = guards_of(
+        "{\"guards\": {\"low\": {\"condition\": \"median(x) < 5 and last(x) < 5\"}}}", &spec);
+    for (int step = 1; step <= ROWS; step++)
+        guards_add(guards, step, step, &row);
+    assert_int_equal(guards_judge(guards, ROWS, note_verdict, &told, &reason), GUARDS_FINE);
+    for (int step = 1; step <= BURST; step++) {
+        row.value = step < BAD ? 1 : 9;
+        guards_add(guards, ROWS + step, ROWS + step, &row);
+    }
+    assert_int_equal(guards_judge(guards, ROWS + BURST, note_verdict, &told, &reason),
+                     GUARDS_FAILED);
+    assert_int_equal(reason.since, ROWS + 3); /* the steps before were judged */
+    json_decref(reason.verdict);
+    free(reason.message);
+    guards_free(guards);
+    json_decref(spec);
+    text_fini(&told);
+}
+
+#define FOUR(text)  text " + " text " + " text " + " text
+#define MEDIANS     FOUR(FOUR("median(x)"))
+#define TOO_MANY    MEDIANS " + " MEDIANS " + " MEDIANS
+#define COSTLY_ROWS 250000 /* from these on the expression takes too long */
+
+static void add_costly_rows(struct guards *guards)
+{
+    for (int step = 1; step <= COSTLY_ROWS; step++)
+        guards_add(guards, step, step, &(struct extract_value){"x", 1});
+}
+
+/* It would use up the work that the guards have together. */
+static void a_guard_that_takes_too_long_takes_no_judgement_from_others(void **state)
+{
+    (void)state;
+    enum { BURST = 10, BAD = 5 };
+    json_t *spec;
+    struct text told = {0};
+    struct guards_reason reason = {0};
+    struct guards *guards = guards_of("{\"guards\": {\"costly\": {\"condition\": \"" TOO_MANY
+                                      " > 0\"}, \"low\": {\"value\": \"last(y)\", "
+                                      "\"below\": 5}}}",
+                                      &spec);
+    add_costly_rows(guards);
+    assert_int_equal(guards_judge(guards, 1, note_verdict, &told, &reason), GUARDS_FINE);
+    assert_string_equal(text_string(&told), "costly error; ");
+    for (int step = 1; step <= BURST; step++)
+        guards_add(guards, COSTLY_ROWS + step, 1, &(struct extract_value){"y", step < BAD ? 1 : 9});
+    assert_int_equal(guards_judge(guards, 2, note_verdict, &told, &reason), GUARDS_FAILED);
+    assert_string_equal(text_string(&told), "costly error; low failed; ");
+    assert_int_equal(reason.since, COSTLY_ROWS + BAD);
+    json_decref(reason.verdict);
+    free(reason.message);
+    guards_free(guards);
+    json_decref(spec);
+    text_fini(&told);
+}
+
+static void what_takes_too_long_is_judged_rarely_until_it_can_be_judged(void **state)
+{
+    (void)state;
+    enum { HEALED = COSTLY_ROWS + 8 };
+    static const struct {
+        const char *spec, *told;
+        enum guards_judgement judgement;
+    } rows[] = {
+        {"{\"guards\": {\"g\": {\"condition\": \"step <= 250008 and " TOO_MANY " > 0\"}}}",
+         "g error; g failed; ", GUARDS_FAILED},
+        {"{\"until\": {\"condition\": \"step > 250008 or " TOO_MANY " < 0\"}}",
+         "until error; until passed; ", GUARDS_REACHED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *spec;
+        struct text told = {0}, message = {0};
+        struct guards *guards = guards_of(rows[i].spec, &spec);
+        enum guards_judgement judgement = GUARDS_FINE;
+        int step = COSTLY_ROWS;
+        add_costly_rows(guards);
+        while (judgement == GUARDS_FINE && step < COSTLY_ROWS + 300)
+            judgement = judge(guards, ++step, "x", 1, &told, &message);
+        assert_int_equal(judgement, rows[i].judgement);
+        assert_in_range(step, HEALED + 2, HEALED + 10); /* not at once */
+        assert_string_equal(text_string(&told), rows[i].told);
+        guards_free(guards);
+        json_decref(spec);
+        text_fini(&told);
+        text_fini(&message);
+    }
+}
+
 static void a_resumed_rehearsal_ends_by_its_own_condition(void **state)
 {
     (void)state;
@@ -175,9 +295,10 @@ static void a_resumed_rehearsal_ends_by_its_own_condition(void **state)
         {10, 15, GUARDS_REACHED}, {40, 41, GUARDS_FINE}, /* the first run did not stop at once */
         {40, 45, GUARDS_REACHED},
     };
-    json_t *spec = json_loads("{\"until\": {\"condition\": \"step >= 10\"}, \"until_resumed\": "
-                              "{\"steps\": 5, \"elapsed\": 900}}",
-                              0, NULL);
+    json_t *spec = json_loads(
+        "{\"until\": {\"condition\": \"step >= 10\"}, \"rehearsal\": true, \"until_resumed\": "
+        "{\"steps\": 5, \"elapsed\": 900}}",
+        0, NULL);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct text told = {0}, message = {0};
         struct guards *guards;
@@ -185,8 +306,11 @@ static void a_resumed_rehearsal_ends_by_its_own_condition(void **state)
         assert_int_equal(guards_new(spec, rows[i].begin_step, &guards, &err), 0);
         assert_int_equal(judge(guards, rows[i].step, "loss", 1, &told, &message),
                          rows[i].judgement);
-        assert_int_equal(text_starts(text_string(&message), "until "),
-                         rows[i].judgement == GUARDS_REACHED);
+        char *reached =
+            text_format("the rehearsal has seen enough, at step %lld", (long long)rows[i].step);
+        assert_string_equal(text_string(&message),
+                            rows[i].judgement == GUARDS_REACHED ? reached : "");
+        free(reached);
         guards_free(guards);
         text_fini(&told);
         text_fini(&message);
@@ -308,8 +432,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_metric_named_loss_must_be_finite),
         cmocka_unit_test(a_warning_is_reported_each_time_it_begins_and_stops_nothing),
+        cmocka_unit_test(a_guard_that_cannot_be_judged_is_reported_once_and_stops_nothing),
         cmocka_unit_test(a_guard_waits_for_its_window_and_then_stops),
         cmocka_unit_test(guards_know_from_which_step_checkpoints_may_become_suspect),
+        cmocka_unit_test(judgements_between_two_looks_are_bounded_by_their_rows),
+        cmocka_unit_test(a_guard_that_takes_too_long_takes_no_judgement_from_others),
+        cmocka_unit_test(what_takes_too_long_is_judged_rarely_until_it_can_be_judged),
         cmocka_unit_test(a_resumed_rehearsal_ends_by_its_own_condition),
         cmocka_unit_test(metrics_that_checks_need_and_that_do_not_come_are_named),
         cmocka_unit_test(until_ends_a_run_successfully_unless_a_guard_fails),

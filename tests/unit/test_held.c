@@ -1,6 +1,8 @@
-/* What a person can do about a phase that is held, has failed or was cancelled. */
+/* What a person can do about a phase that is held, has failed or was cancelled, and what came of
+ * it. */
 #include "tests/unit/unit.h"
 
+#include "cli/decide.h"
 #include "cli/held.h"
 #include "cli/terminal.h"
 #include "lib/memory.h"
@@ -11,9 +13,14 @@
 
 static const struct terminal pipe_output = {.fd = -1};
 
-#define LOGS   "  phasectl logs 7/a               what the run printed\n"
-#define FROM   "  phasectl retry 7/a --from STEP  from another checkpoint, or `start`\n"
-#define CANCEL "  phasectl cancel 7/a             end it\n"
+#define LOGS    "  phasectl logs 7/a               what the run printed\n"
+#define FROM    "  phasectl retry 7/a --from STEP  from another checkpoint, or `start`\n"
+#define CANCEL  "  phasectl cancel 7/a             end it\n"
+#define CORRECT "  to change the file or the time: correct the file and submit it again\n"
+#define TRY                                                                                        \
+    "  to change the gate: correct the file, try it on what the run printed, and submit it "       \
+    "again:\n"                                                                                     \
+    "    phasectl logs 7/a | phasectl check FILE --log a=/dev/stdin\n"
 
 #define HELD(hold, verbs) "{'state': 'held', 'hold': '" hold "', 'can': [" verbs "], "
 #define FAILED            HELD("failure", "'cancel', 'retry'")
@@ -21,22 +28,28 @@ static const struct terminal pipe_output = {.fd = -1};
 #define JUDGED            HELD("gate", "'promote', 'resume', 'cancel', 'retry'")
 #define OVER              "{'state': 'failed', 'can': ['resume', 'retry'], "
 
-/* In `phase`, ' stands for ". */
+/* In the text, ' stands for ". */
+static json_t *read_json(const char *quoted)
+{
+    char *text = xstrdup(quoted);
+    for (char *c = text; *c; c++)
+        *c = *c == '\'' ? '"' : *c;
+    json_t *json = json_loads(text, 0, NULL);
+    assert_non_null(json);
+    free(text);
+    return json;
+}
+
 static void expect(void (*write)(const struct terminal *, const json_t *, struct text *),
                    const char *phase, const char *expected)
 {
-    char *quoted = xstrdup(phase);
-    for (char *c = quoted; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
-    json_t *json = json_loads(quoted, 0, NULL);
+    json_t *json = read_json(phase);
     struct text text = {0};
-    assert_non_null(json);
     (void)json_object_set_new(json, "address", json_string("7/a"));
     write(&pipe_output, json, &text);
     assert_string_equal(text_string(&text), expected);
     text_fini(&text);
     json_decref(json);
-    free(quoted);
 }
 
 /* The text says where the next run begins, and how to begin elsewhere. */
@@ -49,33 +62,42 @@ static void a_retry_says_where_it_begins(void **state)
         {FAILED "'run': {'started': 1, 'outcome': 'failed'}}",
          "  phasectl logs 7/a    what the run printed\n"
          "  phasectl retry 7/a   run the phase again\n"
-         "  phasectl cancel 7/a  end it\n"},
+         "  phasectl cancel 7/a  end it\n" CORRECT},
         {RESUMABLE "'checkpoint': '/80', 'checkpoint_step': 80,"
                    " 'run': {'started': 1, 'outcome': 'failed'}}",
-         LOGS "  phasectl retry 7/a              run again from the checkpoint of step 80\n" FROM
-             CANCEL},
+         LOGS
+         "  phasectl retry 7/a              run again from the checkpoint of step 80\n" FROM CANCEL
+             CORRECT},
         {RESUMABLE "'checkpoint': '/20', 'checkpoint_step': 20,"
                    " 'suspects': ['30', '40'], 'run': {'started': 1, 'outcome': 'failed'}}",
          LOGS
-         "  phasectl retry 7/a --from 20    run again from the last good checkpoint\n" FROM CANCEL},
+         "  phasectl retry 7/a --from 20    run again from the last good checkpoint\n" FROM CANCEL
+             CORRECT},
         {FAILED "'suspects': ['30'], 'run': {'started': 1,"
                 " 'outcome': 'failed'}}",
          LOGS
          "  phasectl retry 7/a              run again from the start: no checkpoint is good\n" FROM
-             CANCEL},
+             CANCEL CORRECT},
         {JUDGED "'checkpoint': '/80', 'checkpoint_step': 80,"
                 " 'run': {'started': 1, 'outcome': 'succeeded'}}",
          "  phasectl gate 7/a               what the gate found\n"
          "  phasectl promote 7/a            start the next phases anyway\n"
          "  phasectl retry 7/a              run the phase again\n" FROM
-         "  phasectl resume 7/a             resume from the last checkpoint\n" CANCEL},
+         "  phasectl resume 7/a             resume from the last checkpoint\n" CANCEL TRY},
+        {JUDGED "'checkpoint': '/20', 'checkpoint_step': 20, 'suspects': ['30'],"
+                " 'run': {'started': 1, 'outcome': 'succeeded'}}",
+         "  phasectl gate 7/a               what the gate found\n"
+         "  phasectl promote 7/a            start the next phases anyway\n"
+         "  phasectl retry 7/a              run the phase again\n" FROM
+         "  phasectl resume 7/a             resume from the last good checkpoint\n" CANCEL TRY},
         {OVER "'checkpoint': '/80', 'checkpoint_step': 80,"
               " 'run': {'started': 1, 'outcome': 'failed'}}",
-         LOGS "  phasectl retry 7/a              run again from the checkpoint of step 80\n" FROM},
+         LOGS "  phasectl retry 7/a              run again from the checkpoint of step 80\n" FROM
+             CORRECT},
         {OVER "'checkpoint': '/80', 'checkpoint_step': 80,"
               " 'run': {'started': 1, 'outcome': 'succeeded'}}",
          LOGS "  phasectl retry 7/a              run the phase again\n" FROM
-              "  phasectl resume 7/a             resume from the last checkpoint\n"},
+              "  phasectl resume 7/a             resume from the last checkpoint\n" CORRECT},
         {"{'state': 'cancelled', 'can': ['retry']}", "  phasectl retry 7/a  run the phase again\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -146,12 +168,52 @@ static void the_live_view_names_its_keys(void **state)
         expect(held_keys, rows[i].phase, rows[i].text);
 }
 
+#define STILL(phase, budget)                                                                       \
+    "{'state': 'held', 'address': '7/" phase "', 'can': ['release'], 'hold_budget': " budget "}"
+
+static void a_new_budget_says_what_is_still_held(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *workflow, *text;
+    } rows[] = {
+        {"{'workflow': 7, 'phases': [" STILL("a", "'workflow'") "]}", ""}, /* it is too small */
+        {"{'workflow': 7, 'phases': [" STILL("a", "'workflow'") "," STILL("b", "null") "]}",
+         "7/b is still held: phasectl release 7/b\n"},
+        {"{'workflow': 7, 'phases': [" STILL("a", "null") "," STILL("b", "null") "]}",
+         "2 phases are still held, such as 7/a: phasectl release 7\n"},
+        {"{'workflow': 7, 'phases': [{'state': 'held', 'can': ['retry'], 'hold_budget': null}]}",
+         ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        json_t *workflow = read_json(rows[i].workflow);
+        struct text text = {0};
+        held_write_releasable(workflow, &text);
+        assert_string_equal(text_string(&text), rows[i].text);
+        text_fini(&text);
+        json_decref(workflow);
+    }
+}
+
+static void a_resume_names_the_checkpoint_that_is_taken(void **state)
+{
+    (void)state;
+    json_t *reply = read_json("{'phases': ['7/a'], 'stopping': [], 'judging': [], 'skipped': []}");
+    struct text text = {0};
+    decide_write(COMMAND_RESUME, reply, &text);
+    assert_string_equal(text_string(&text), "7/a resumes from its newest good checkpoint\n");
+    text_fini(&text);
+    json_decref(reply);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_retry_says_where_it_begins),
         cmocka_unit_test(only_what_the_daemon_allows_is_offered),
         cmocka_unit_test(the_live_view_names_its_keys),
+        cmocka_unit_test(a_new_budget_says_what_is_still_held),
+        cmocka_unit_test(a_resume_names_the_checkpoint_that_is_taken),
     };
     return cmocka_run_group_tests_name("held", tests, NULL, NULL);
 }

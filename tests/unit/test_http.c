@@ -9,6 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[32];
@@ -176,6 +179,43 @@ static void the_message_about_a_peer_that_is_away_has_name_and_reason(void **sta
     http_client_free(client);
 }
 
+/* A process that is killed closes its connections. The second peer has read the request. */
+static void a_peer_that_ends_during_a_request_is_said_to_have_ended(void **state)
+{
+    (void)state;
+    for (int reads = 0; reads < 2; reads++) {
+        char *path = text_format("%s/ended%d", folder, reads);
+        char *expected = text_format("cannot reach the daemon at %s: it ended, or closed the "
+                                     "connection, without an answer",
+                                     path);
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        struct http_reply reply;
+        struct error err;
+        char bytes[4096];
+        int code, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_true(fd >= 0 && strlen(path) < sizeof address.sun_path);
+        memcpy(address.sun_path, path, strlen(path) + 1);
+        assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+        assert_int_equal(listen(fd, 4), 0);
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            int peer = accept(fd, NULL, NULL);
+            _exit(peer < 0 || recv(peer, bytes, sizeof bytes, reads ? 0 : MSG_PEEK) <= 0);
+        }
+        struct http_client *client = http_client_new_unix("the daemon", path);
+        assert_true(http_request(client, "GET", "/200", NULL, 0, &reply, &err) < 0);
+        assert_string_equal(err.message, expected);
+        assert_int_equal(waitpid(pid, &code, 0), pid);
+        assert_int_equal(code, 0);
+        http_client_free(client);
+        assert_int_equal(close(fd), 0);
+        assert_int_equal(unlink(path), 0);
+        free(expected);
+        free(path);
+    }
+}
+
 /* Somebody between the client and the daemon has recorded a connection, with its challenge. */
 static void a_recorded_reply_is_refused(void **state)
 {
@@ -243,6 +283,7 @@ int main(void)
         TEST(a_client_of_a_url_adds_the_path_to_the_url),
         TEST(a_message_has_no_secret_of_the_url),
         TEST(the_message_about_a_peer_that_is_away_has_name_and_reason),
+        TEST(a_peer_that_ends_during_a_request_is_said_to_have_ended),
         TEST(a_recorded_reply_is_refused),
         TEST(a_sealed_reply_is_taken_only_as_the_daemon_has_sent_it),
     };

@@ -202,6 +202,43 @@ static void a_full_disk_delays_entries_and_they_are_readable_meanwhile(void **st
     journal_close(journal);
 }
 
+/* The journal's own descriptor of the file. */
+static int descriptor_of(const char *file)
+{
+    struct stat wanted, found;
+    int fd = 3;
+    assert_int_equal(stat(file, &wanted), 0);
+    while (fstat(fd, &found) < 0 || found.st_ino != wanted.st_ino || found.st_dev != wanted.st_dev)
+        assert_true(++fd < 1000);
+    return fd;
+}
+
+/* As after an eviction from a file server. A descriptor that can only write stands for this. */
+static void entries_of_a_file_that_cannot_be_read_are_not_lost(void **state)
+{
+    (void)state;
+    struct journal *journal = journal_open(path);
+    add(journal, 1);
+    add(journal, 2);
+    journal_flush(journal);
+    int fd = descriptor_of(path), own = dup(fd), blind = open(path, O_WRONLY | O_APPEND);
+    assert_true(own >= 0 && blind >= 0 && dup2(blind, fd) == fd);
+    limit_file_size(10);
+    add(journal, 3);
+    journal_flush(journal);
+    uint64_t last;
+    char *steps = steps_after(journal, 0, 1 << 20, &last);
+    assert_string_equal(steps, "");
+    assert_int_equal(last, 0);
+    free(steps);
+    assert_int_equal(dup2(own, fd), fd);
+    assert_steps(journal, 0, "1 2 3");
+    limit_file_size(RLIM_INFINITY);
+    journal_close(journal);
+    close(own);
+    close(blind);
+}
+
 static void entries_that_a_full_disk_costs_are_counted_without_a_gap(void **state)
 {
     (void)state;
@@ -270,6 +307,33 @@ static struct journal *journal_of_five(void)
     journal_flush(journal);
     free(read_after(journal, 0, 5)); /* the journal remembers where the next read begins */
     return journal;
+}
+
+/* As after a requeue on a file server that answers with errors. /proc/self/mem stands for this: it
+ * can be opened, but not read at its beginning. */
+static void a_journal_that_cannot_be_read_at_its_opening_gives_no_number_twice(void **state)
+{
+    (void)state;
+    uint64_t last;
+    char *aside = text_format("%s/aside", folder);
+    journal_close(journal_of_five());
+    assert_int_equal(rename(path, aside), 0);
+    assert_int_equal(symlink("/proc/self/mem", path), 0);
+    struct journal *journal = journal_open(path);
+    add(journal, 6);
+    journal_flush(journal);
+    assert_true(journal_is_behind(journal));
+    char *steps = steps_after(journal, 0, 1 << 20, &last);
+    assert_string_equal(steps, ""); /* their numbers are not known yet */
+    assert_int_equal(rename(aside, path), 0);
+    add(journal, 7);
+    journal_flush(journal);
+    assert_false(journal_is_behind(journal));
+    assert_steps(journal, 0, "1 2 3 4 5 6 7");
+    journal_close(journal);
+    assert_int_equal(last_in(path), 7);
+    free(steps);
+    free(aside);
 }
 
 static void a_journal_that_somebody_cuts_is_reported_and_continued(void **state)
@@ -446,8 +510,10 @@ int main(void)
         TEST(a_read_ends_at_its_limit_and_continues_there),
         TEST(an_opened_journal_continues_after_an_incomplete_line),
         TEST(a_full_disk_delays_entries_and_they_are_readable_meanwhile),
+        TEST(entries_of_a_file_that_cannot_be_read_are_not_lost),
         TEST(entries_that_a_full_disk_costs_are_counted_without_a_gap),
         TEST(a_journal_that_cannot_be_opened_yet_loses_nothing),
+        TEST(a_journal_that_cannot_be_read_at_its_opening_gives_no_number_twice),
         TEST(a_journal_that_somebody_cuts_is_reported_and_continued),
         TEST(a_journal_that_is_removed_or_replaced_is_made_again),
         TEST(a_line_of_garbage_does_not_end_the_reading),

@@ -2,7 +2,7 @@
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
-#include "daemon/ingest/inside.h"
+#include "daemon/ingest/ingest_private.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_order.h"
 #include "lib/text.h"

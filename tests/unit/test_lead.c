@@ -9,10 +9,10 @@ static char letter_of(lead_action *action)
         lead_action *action;
         char letter;
     } letters[] = {
-        {lead_ignore, '.'},         {lead_begin, 'b'},     {lead_interrupt, 'i'},
-        {lead_time_out, 't'},       {lead_lose_step, 's'}, {lead_pass_term, 'p'},
-        {lead_leave_stepless, 'e'}, {lead_cancel, 'c'},    {lead_next, 'n'},
-        {lead_leave, 'l'},          {lead_over, 'o'},      {lead_wait, 'w'},
+        {lead_ignore, '.'},         {lead_begin, 'b'},         {lead_interrupt, 'i'},
+        {lead_time_out, 't'},       {lead_lose_job_step, 's'}, {lead_pass_term, 'p'},
+        {lead_leave_stepless, 'e'}, {lead_cancel, 'c'},        {lead_next, 'n'},
+        {lead_leave, 'l'},          {lead_over, 'o'},          {lead_wait, 'w'},
     };
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
         if (letters[i].action == action)

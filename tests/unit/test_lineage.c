@@ -4,6 +4,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
+#include "lib/protocol/outcome.h"
 #include "lib/saved.h"
 #include "lib/text.h"
 #include "worker/lead/alone.h"
@@ -367,20 +368,24 @@ static void checkpoints_of_a_run_that_led_nowhere_are_no_good(void **state)
     free(path);
 }
 
+static void put_preempted(unsigned attempt, int64_t last_step)
+{
+    char *outcome = text_format(
+        "{\"run\": 1, \"job_id\": 4711, \"restarts\": 0, \"outcome\": \"preempted\", "
+        "\"cause\": null, \"exit_code\": 0, \"signal\": 0, \"message\": \"\", \"guard\": "
+        "null, \"started\": 1.5, \"ended\": 2.5, \"finals\": {}, \"last_step\": %lld, "
+        "\"requeues\": true}",
+        (long long)last_step);
+    put_run(attempt, 0, "");
+    folder_put(outcome, "%u/outcome.json", attempt);
+    free(outcome);
+}
+
 /* Writes the folders of three runs that began anew and were preempted at these steps. */
 static unsigned stuck_after(bool has_checkpoint, const int64_t steps[RUNS])
 {
-    for (unsigned attempt = 1; attempt <= RUNS; attempt++) {
-        put_run(attempt, 0, "");
-        char *outcome = text_format(
-            "{\"run\": 1, \"job_id\": 4711, \"restarts\": 0, \"outcome\": \"preempted\", "
-            "\"cause\": null, \"exit_code\": 0, \"signal\": 0, \"message\": \"\", \"guard\": "
-            "null, \"started\": 1.5, \"ended\": 2.5, \"finals\": {}, \"last_step\": %lld, "
-            "\"requeues\": true}",
-            (long long)steps[attempt - 1]);
-        folder_put(outcome, "%u/outcome.json", attempt);
-        free(outcome);
-    }
+    for (unsigned attempt = 1; attempt <= RUNS; attempt++)
+        put_preempted(attempt, steps[attempt - 1]);
     return lineage_stuck(folder, RUNS, has_checkpoint);
 }
 
@@ -390,8 +395,11 @@ static void runs_that_make_the_same_steps_again_are_stuck(void **state)
     assert_int_equal(stuck_after(true, (int64_t[]){900, 890, 900}), 2);
     assert_int_equal(stuck_after(true, (int64_t[]){900, 890, 901}), 0);
     assert_int_equal(stuck_after(false, (int64_t[]){900, 890, 900}), 0);
-    assert_int_equal(stuck_after(false, (int64_t[]){-1, -1, -1}), 3);
+    assert_int_equal(stuck_after(true, (int64_t[]){-1, -1, -1}), 3);
     assert_int_equal(stuck_after(false, (int64_t[]){-1, 0, -1}), 1);
+    assert_int_equal(stuck_after(false, (int64_t[]){0, -1, -1}), 2);
+    /* Nothing can be seen of such a phase. */
+    assert_int_equal(stuck_after(false, (int64_t[]){-1, -1, -1}), 0);
 }
 
 static void a_run_of_another_job_is_not_taken(void **state)
@@ -453,6 +461,49 @@ static void the_next_run_is_made_once_and_only_for_the_own_job(void **state)
     free(run_dir);
 }
 
+static void a_run_follows_in_the_same_job_as_the_daemon_would_let_it(void **state)
+{
+    static const struct {
+        bool has_checkpoint, is_anew;
+        unsigned count;        /* of the preempted runs before the run */
+        int64_t steps[RUNS];   /* the last step of each of these runs; -1: no step */
+        enum run_outcome kind; /* of the run */
+        int64_t last, saved;   /* steps; -1: none */
+        bool may_follow;
+    } rows[] = {
+        {true, false, 0, {0}, OUTCOME_PREEMPTED, -1, -1, true},
+        {true, false, 1, {-1}, OUTCOME_PREEMPTED, -1, -1, true},
+        {true, false, 2, {-1, -1}, OUTCOME_PREEMPTED, -1, -1, false},
+        {true, false, 3, {-1, -1, 20}, OUTCOME_PREEMPTED, -1, -1, true},
+        {true, false, 3, {20, -1, -1}, OUTCOME_PREEMPTED, -1, -1, false},
+        {true, false, 2, {-1, -1}, OUTCOME_PREEMPTED, 0, -1, true},
+        {true, false, 2, {-1, -1}, OUTCOME_PREEMPTED, -1, 20, true},
+        {true, true, 2, {-1, -1}, OUTCOME_PREEMPTED, -1, -1, true},
+        {false, false, 3, {-1, -1, -1}, OUTCOME_PREEMPTED, -1, -1, true},
+        {false, false, 3, {20, -1, -1}, OUTCOME_PREEMPTED, -1, -1, false},
+        {false, false, 3, {-1, -1, -1}, OUTCOME_TIMED_OUT, -1, -1, false},
+        {true, false, 0, {0}, OUTCOME_TIMED_OUT, 20, -1, false},
+        {true, false, 0, {0}, OUTCOME_TIMED_OUT, 20, 20, true},
+        {false, false, 0, {0}, OUTCOME_FAILED, -1, -1, false},
+        {true, false, 0, {0}, OUTCOME_FAILED, 20, 20, false},
+        {true, false, 0, {0}, OUTCOME_CANCELLED, 20, 20, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct outcome outcome = {.kind = rows[i].kind, .last_step = rows[i].last};
+        folder_remove(NULL);
+        folder_make(NULL);
+        for (unsigned before = 0; before < rows[i].count; before++)
+            put_preempted(before + 1, rows[i].steps[before]);
+        put_run(rows[i].count + 1, 0, rows[i].is_anew ? ", \"anew\": true" : "");
+        struct assignment *last = assignment_of(rows[i].count + 1);
+        last->checkpoint_path = rows[i].has_checkpoint ? "{step}" : NULL;
+        if (alone_may_follow(last, &outcome, rows[i].saved) != rows[i].may_follow)
+            fail_msg("row %zu: %d", i, !rows[i].may_follow);
+        assignment_free(last);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
@@ -469,6 +520,7 @@ int main(void)
         TEST(runs_that_make_the_same_steps_again_are_stuck),
         TEST(a_run_of_another_job_is_not_taken),
         TEST(the_next_run_is_made_once_and_only_for_the_own_job),
+        TEST(a_run_follows_in_the_same_job_as_the_daemon_would_let_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,16 @@
 #include "worker/protocol/journal.h"
 #include "worker/protocol/link.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,13 +36,25 @@ struct record {
     size_t first_size;  /* size of the first push */
     char *command;      /* its answer to the lead; owned */
     unsigned commands;  /* commands that the lead got */
+    bool is_full;       /* it cannot be written */
+    unsigned refused;   /* pushes that it could not take */
+    unsigned polls;
     json_int_t command_number;
+    unsigned looks; /* at the file of commands */
+};
+
+/* A client of NFS that has seen neither the file of commands nor its folder. It remembers that they
+ * do not exist until the folder above is opened again. */
+struct nfs {
+    bool has_folder, has_file; /* what the client knows */
+    char *folder, *file;       /* NULL: no NFS */
 };
 
 static const struct mac_secret secret = {.key = {7, 7, 7}};
 static char folder[32];
 static char *daemon_file, *journal_file;
 static struct record record;
+static struct nfs nfs;
 static struct journal *journal;
 
 static int make_folder(void **state)
@@ -66,6 +85,43 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
+/* --- NFS -------------------------------------------------------------------------------------- */
+
+/* These stand in for the functions of libc, for the link too. */
+int open(const char *path, int flags, ...)
+{
+    mode_t mode = 0;
+    va_list args;
+    va_start(args, flags);
+    if (flags & O_CREAT)
+        mode = va_arg(args, mode_t);
+    va_end(args);
+    bool is_hidden = false;
+    pthread_mutex_lock(&record.mutex);
+    if (nfs.file && text_equal(path, nfs.file)) {
+        is_hidden = !nfs.has_folder || !nfs.has_file;
+        record.looks++;
+        pthread_cond_broadcast(&record.changed);
+    }
+    pthread_mutex_unlock(&record.mutex);
+    errno = ENOENT;
+    return is_hidden ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+DIR *opendir(const char *path)
+{
+    pthread_mutex_lock(&record.mutex);
+    if (nfs.folder && text_equal(path, folder))
+        nfs.has_folder = access(nfs.folder, F_OK) == 0;
+    if (nfs.folder && text_equal(path, nfs.folder) && nfs.has_folder)
+        nfs.has_file = access(nfs.file, F_OK) == 0;
+    pthread_mutex_unlock(&record.mutex);
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    return fd < 0 ? NULL : fdopendir(fd);
+}
+
+/* --- The daemon ------------------------------------------------------------------------------- */
+
 static char *take(const char *body)
 {
     json_t *message = json_loads(body, 0, NULL), *entry;
@@ -91,10 +147,16 @@ static char *answer(void *context, const char *method, const char *path, const c
                     int *ret_status)
 {
     (void)context;
-    (void)ret_status;
     pthread_mutex_lock(&record.mutex);
     char *reply = NULL;
-    if (text_equal(method, "POST") && text_equal(path, "/v1/worker/12/journal"))
+    bool is_push = text_equal(method, "POST");
+    record.polls += !is_push;
+    if (record.is_full) {
+        record.refused += is_push;
+        *ret_status = is_push ? 503 : 200;
+        reply =
+            xstrdup(is_push ? "{\"error\": {\"code\": \"busy\", \"message\": \"full\"}}" : "{}");
+    } else if (text_equal(method, "POST") && text_equal(path, "/v1/worker/12/journal"))
         reply = take(body);
     else if (record.command && text_equal(path, "/v1/worker/12/command?after=0"))
         reply = xstrdup(record.command);
@@ -134,6 +196,7 @@ static struct link *open_link(link_command_came *came)
         .node = "n1",
         .secret = &secret,
         .journal = journal,
+        .command_file = nfs.file,
         .command_came = came,
     };
     return link_open(&options);
@@ -146,18 +209,22 @@ static void add(int count)
     journal_flush(journal);
 }
 
-/* Waits until the record has so many entries, or the lead so many commands. */
-static void await_record(uint64_t committed, unsigned commands)
+/* Waits for the next request. The caller has locked the record. */
+static void await_change(void)
 {
     struct timespec end;
-    int code = 0;
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec += WAIT_MS / 1000;
+    assert_int_equal(pthread_cond_timedwait(&record.changed, &record.mutex, &end), 0);
+}
+
+/* Waits until the record has so many entries, and the lead so many commands. */
+static void await_record(uint64_t committed, unsigned commands)
+{
     pthread_mutex_lock(&record.mutex);
-    while (code == 0 && (record.committed < committed || record.commands < commands))
-        code = pthread_cond_timedwait(&record.changed, &record.mutex, &end);
+    while (record.committed < committed || record.commands < commands)
+        await_change();
     pthread_mutex_unlock(&record.mutex);
-    assert_int_equal(code, 0);
 }
 
 static void entries_arrive_once_and_in_order(void **state)
@@ -287,6 +354,61 @@ static void a_false_daemon_is_neither_believed_nor_obeyed(void **state)
     http_server_end(server);
 }
 
+/* The daemon answers polls, but its record cannot be written for a while. */
+static void a_failure_that_lasts_is_told_once(void **state)
+{
+    (void)state;
+    char *told, *said = text_format("%s/said", folder);
+    int own = dup(STDERR_FILENO), file = open(said, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_true(own >= 0 && file >= 0 && dup2(file, STDERR_FILENO) == STDERR_FILENO);
+    record.is_full = true;
+    struct http_server *server = start_daemon(false);
+    struct link *link = open_link(command_came);
+    add(3);
+    pthread_mutex_lock(&record.mutex);
+    while (record.refused < 3 || record.polls < 3)
+        await_change();
+    record.is_full = false;
+    pthread_mutex_unlock(&record.mutex);
+    await_record(3, 0);
+    for (int i = 0; i < WAIT_MS && !link_is_heard(link); i++)
+        (void)poll(NULL, 0, 1); /* until the link has read the answer */
+    link_close(link, WAIT_MS);
+    http_server_end(server);
+    assert_int_equal(dup2(own, STDERR_FILENO), STDERR_FILENO);
+    assert_int_equal(file_read(said, 1 << 20, &told, NULL, NULL), 0);
+    assert_int_equal(text_count_lines(told), 2);
+    assert_non_null(strstr(told, "; the work goes on\n"));
+    assert_non_null(strstr(told, "the daemon answers again\n"));
+    free(told);
+    close(own);
+    close(file);
+    unlink(said);
+    free(said);
+}
+
+static void a_command_in_a_new_file_is_seen_on_nfs(void **state)
+{
+    (void)state;
+    static const char command[] = "{\"number\": 1, \"verb\": \"end\"}";
+    nfs = (struct nfs){.folder = text_format("%s/control", folder),
+                       .file = text_format("%s/control/command.json", folder)};
+    struct link *link = open_link(command_came);
+    pthread_mutex_lock(&record.mutex);
+    while (record.looks == 0)
+        await_change();
+    pthread_mutex_unlock(&record.mutex);
+    assert_int_equal(mkdir(nfs.folder, 0700), 0);
+    assert_int_equal(file_replace(nfs.file, command, strlen(command), 0600, NULL), 0);
+    await_record(0, 1);
+    link_close(link, 0);
+    assert_int_equal(unlink(nfs.file), 0);
+    assert_int_equal(rmdir(nfs.folder), 0);
+    free(nfs.folder);
+    free(nfs.file);
+    nfs = (struct nfs){0};
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
@@ -298,7 +420,9 @@ int main(void)
         TEST(closing_does_not_wait_for_a_daemon_that_is_away),
         TEST(the_link_sends_entries_again_that_the_daemon_did_not_record),
         TEST(a_command_comes_once),
+        TEST(a_failure_that_lasts_is_told_once),
         TEST(a_false_daemon_is_neither_believed_nor_obeyed),
+        TEST(a_command_in_a_new_file_is_seen_on_nfs),
     };
     return cmocka_run_group_tests_name("link", tests, NULL, NULL);
 }

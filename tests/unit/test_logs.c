@@ -258,11 +258,11 @@ static void ranks_are_listed_in_order(void **state)
                                         "rank-x.log", "rank-1.logs"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         put(names[i], "", "w");
-    assert_int_equal(stream_list_ranks(folder, &ranks), 2);
+    assert_int_equal(log_files_ranks(folder, &ranks), 2);
     assert_int_equal(ranks[0], 9);
     assert_int_equal(ranks[1], 10);
     free(ranks);
-    assert_int_equal(stream_list_ranks("/nonexistent", &ranks), 0);
+    assert_int_equal(log_files_ranks("/nonexistent", &ranks), -ENOENT);
     assert_null(ranks);
 }
 

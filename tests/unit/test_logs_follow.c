@@ -33,6 +33,7 @@ struct run {
 };
 
 static struct run runs[RUNS];
+static uint32_t queued; /* runs up to this one are known, although they may not have begun */
 static double clock_s;
 static bool is_nfs;
 static off_t known_sizes[FDS]; /* of open files, from the time when they were opened */
@@ -110,12 +111,19 @@ ssize_t read(int fd, void *data, size_t size)
     return (ssize_t)syscall(SYS_read, fd, data, size);
 }
 
+/* The question after the ping finds no daemon. */
+int reader_ping(struct cli *cli, struct error *err)
+{
+    (void)cli, (void)err;
+    return 0;
+}
+
 /* These read the folders, as the reader does while no daemon runs. */
 int reader_find_run(struct cli *cli, struct address *address, struct error *err)
 {
     (void)cli, (void)err;
     bool is_run = address_kind(address) == ADDRESS_RUN;
-    for (uint32_t i = 0; !is_run && i < RUNS && runs[i].has_begun; i++)
+    for (uint32_t i = 0; !is_run && i < RUNS && (i < queued || runs[i].has_begun); i++)
         address->attempt = i + 1;
     return 0;
 }
@@ -132,6 +140,7 @@ static int world_make(void **state)
 {
     memset(runs, 0, sizeof runs);
     clock_s = 100;
+    queued = 0;
     is_nfs = false;
     return folder_make(state);
 }
@@ -156,12 +165,12 @@ static void restore(int fd, int before)
     assert_int_equal(close(before), 0);
 }
 
-/* Follows the address until phasectl ends. */
-static int follow(char *address)
+/* Prints the logs of the address until phasectl ends. */
+static int print_logs(char *option, char *address)
 {
     static const struct verb verb = {.name = "logs"};
-    char option[] = "--follow", no_time[] = "--no-time";
-    char *words[] = {option, no_time, address, NULL};
+    char no_time[] = "--no-time";
+    char *words[] = {no_time, option, address, NULL};
     struct cli cli = {.verb = &verb};
     assert_int_equal(home_init(&cli.home, folder, NULL), 0);
     go_on();
@@ -172,6 +181,12 @@ static int follow(char *address)
     http_client_free(cli.client);
     home_fini(&cli.home);
     return exit_code;
+}
+
+static int follow(char *address)
+{
+    char option[] = "--follow";
+    return print_logs(option, address);
 }
 
 static void assert_file(const char *name, const char *expected)
@@ -212,6 +227,43 @@ static void the_last_words_of_a_run_are_printed_on_nfs(void **state)
     assert_file("err", "");
 }
 
+/* Runs 1 and 2 were preempted. Run 3 waits in the queue, and begins later. */
+static void preempt(void)
+{
+    queued = 3;
+    runs[0] = (struct run){0, 50, "one\n", "", false, false};
+    runs[1] = (struct run){60, 90, "two\n", "", false, false};
+    runs[2] = (struct run){200, 210, "three\n", "", false, false};
+}
+
+static void the_newest_run_with_logs_is_printed_while_the_next_run_waits(void **state)
+{
+    (void)state;
+    char all[] = "--rank=all", address[] = "1/only", run[] = "1/only#3";
+    preempt();
+    assert_int_equal(print_logs(all, address), CLI_OK);
+    assert_file("err", "phasectl: 1/only#3 has no logs yet; showing the logs of 1/only#2\n");
+    assert_file("out", "[0] two\n");
+    assert_int_equal(print_logs(all, run), CLI_FAILED);
+    assert_file("err", "phasectl: 1/only#3 has no logs yet\n");
+}
+
+static void a_run_that_waits_is_followed_after_the_run_before_it(void **state)
+{
+    (void)state;
+    char address[] = "1/only";
+    preempt();
+    assert_int_equal(follow(address), CLI_FAILED);
+    char *said = text_format("phasectl: 1/only#3 has no logs yet; showing the logs of 1/only#2\n"
+                             "phasectl: now 1/only#3\n"
+                             "phasectl: stopped following: no daemon is running for %s; start it "
+                             "with 'phasectl daemon start'\n",
+                             folder);
+    assert_file("err", said);
+    assert_file("out", "two\nthree\n");
+    free(said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +271,11 @@ int main(void)
                                         folder_remove),
         cmocka_unit_test_setup_teardown(the_last_words_of_a_run_are_printed_on_nfs, world_make,
                                         folder_remove),
+        cmocka_unit_test_setup_teardown(
+            the_newest_run_with_logs_is_printed_while_the_next_run_waits, world_make,
+            folder_remove),
+        cmocka_unit_test_setup_teardown(a_run_that_waits_is_followed_after_the_run_before_it,
+                                        world_make, folder_remove),
     };
     return cmocka_run_group_tests_name("logs_follow", tests, NULL, NULL);
 }

@@ -74,6 +74,23 @@ static void the_newest_steps_may_be_negative(void **state)
     metrics_free(metrics);
 }
 
+/* Names of a request or of a command line may be any bytes. */
+static void a_name_that_is_not_utf8_has_no_series(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"\xff", "loss", "\xc3"};
+    struct metrics *metrics = metrics_new();
+    for (int step = 1; step < 4; step++)
+        metrics_add(metrics, "loss", step, 0, 9 - step);
+    json_t *columns = columns_json(metrics, names, 3, 0);
+    json_t *expected = json_pack("{s:[i,i,i], s:[f,f,f], s:{s:[f,f,f]}}", "steps", 1, 2, 3, "times",
+                                 0.0, 0.0, 0.0, "series", "loss", 8.0, 7.0, 6.0);
+    assert_true(json_equal(columns, expected));
+    json_decref(columns);
+    json_decref(expected);
+    metrics_free(metrics);
+}
+
 static void a_series_of_samples_may_have_a_step_many_times(void **state)
 {
     (void)state;
@@ -171,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_name_that_never_came_has_no_rows),
         cmocka_unit_test(the_last_row_of_a_repeated_step_counts),
         cmocka_unit_test(the_newest_steps_may_be_negative),
+        cmocka_unit_test(a_name_that_is_not_utf8_has_no_series),
         cmocka_unit_test(a_series_of_samples_may_have_a_step_many_times),
         cmocka_unit_test(a_million_rows_in_any_order_end_sorted),
         cmocka_unit_test(a_million_rows_in_reverse_order_are_fast),

@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* --- A file system with faults ---------------------------------------------------------------- */
@@ -85,6 +86,23 @@ int remove(const char *path)
     int result = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
     return result < 0 && errno == EISDIR ? (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR)
                                          : result;
+}
+
+/* --- Clocks ----------------------------------------------------------------------------------- */
+
+static bool is_day_ahead;     /* the clock of the day shows a time that it is going to lose */
+static int steady_until_disk; /* readings of the steady clock until the disk works; 0: it works */
+enum { AHEAD_S = 3600, HANG_S = 60 };
+
+/* Replaces the function of libc. The test itself has locked the disk. */
+int clock_gettime(clockid_t clock, struct timespec *ret_now)
+{
+    int result = (int)syscall(SYS_clock_gettime, clock, ret_now);
+    if (clock == CLOCK_REALTIME && is_day_ahead)
+        ret_now->tv_sec += AHEAD_S;
+    if (clock == CLOCK_MONOTONIC && steady_until_disk > 0 && --steady_until_disk == 0)
+        (void)pthread_mutex_unlock(&disk); /* cannot fail for this kind of mutex */
+    return result;
 }
 
 /* --- What is there ---------------------------------------------------------------------------- */
@@ -167,6 +185,25 @@ static void a_training_does_not_wait_for_the_disk(void **state)
     assert_true(report[SAVER_WRITTEN] + report[SAVER_FAILED] < 1);
     assert_int_equal(pthread_mutex_unlock(&disk), 0);
     saving_wait(&saving);
+    assert_int_equal(look(true), 150);
+    saving_end(&saving);
+}
+
+static void ranks_that_wait_for_a_slow_disk_meet_although_the_clock_is_set_back(void **state)
+{
+    (void)state;
+    struct saving saving;
+    struct ranks nobody = {.size = 1};
+    struct error err;
+    assert_int_equal(pthread_mutex_lock(&disk), 0);
+    saving_begin(&saving, 1, 150);
+    is_day_ahead = true;
+    steady_until_disk = 2; /* the beginning of a wait, and of the meeting or of another wait */
+    (void)alarm(HANG_S);   /* ends this program if the ranks wait until the disk is free */
+    assert_int_equal(saver_wait(saving.savers[0], &nobody, &err), 0);
+    (void)alarm(0);
+    is_day_ahead = false;
+    assert_int_equal(steady_until_disk, 0);
     assert_int_equal(look(true), 150);
     saving_end(&saving);
 }
@@ -340,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(memory_for_the_copy_is_taken_at_once),
         TEST(a_training_does_not_wait_for_the_disk),
+        TEST(ranks_that_wait_for_a_slow_disk_meet_although_the_clock_is_set_back),
         TEST(a_program_killed_at_any_point_leaves_whole_checkpoints_and_the_newest),
         TEST(a_checkpoint_of_the_same_step_is_replaced_at_once_or_not_at_all),
         TEST(a_file_system_that_cannot_exchange_names_loses_no_checkpoint),

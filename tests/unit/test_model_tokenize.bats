@@ -33,6 +33,19 @@ tokenize() { "$BIN/phase-model" tokenize "$@"; }
     [ "$(tail -c +97 s | od -An -v -tu2 | xargs)" = "$(od -An -v -tu1 bytes | xargs)" ]
 }
 
+@test "a signal ends tokenize, and leaves no part of a shard" {
+    tokenize --train 300 text --vocabulary v
+    truncate -s 4G large
+    "$BIN/phase-model" tokenize --vocabulary v large --out s 2>said 3>&- &
+    until compgen -G 's.new*' >/dev/null; do kill -0 $!; done
+    kill -TERM $!
+    local code=0
+    wait $! || code=$?
+    [ "$code" = 1 ]
+    [ "$(cat said)" = 'phase-model: stopped: no shard was made' ]
+    [ "$(ls)" = $'bytes\nlarge\nsaid\ntext\nv' ]
+}
+
 refused() {
     local status=$1 reason=$2
     shift 2
@@ -102,7 +115,7 @@ train() {
     [[ $output == *'--vocabulary is missing: whole/step_000006.ckpt is not a model of bytes' ]]
     tokenize --train 400 /usr/share/common-licenses/GPL-2 --vocabulary other
     run -1 generate --output out3 --vocabulary other
-    [[ $output == *'--vocabulary other: whole/step_000006.ckpt was trained with another one' ]]
+    [[ $output == *'--vocabulary other: whole/step_000006.ckpt was trained with another vocabulary' ]]
     "$BIN/phase-model" train --out of_bytes --iterations 1 --width 32 --sequence-length 32 --eval-every 0
     run -1 generate --model of_bytes/step_000001.ckpt --output out3 --vocabulary v
     [[ $output == *'--vocabulary v: of_bytes/step_000001.ckpt is a model of bytes: leave the option out' ]]
@@ -132,7 +145,7 @@ train() {
     tokenize text --vocabulary other --out s2
     for data in s2 text; do
         run -1 train $data out 4 --tokens 400 --resume out/step_000002.ckpt
-        [[ $output == *"cannot resume from out/step_000002.ckpt: its vocabulary is another than that of $data" ]]
+        [[ $output == *"cannot resume from out/step_000002.ckpt: it has another vocabulary than $data" ]]
     done
     head -c 2000 s >cut
     run -1 train cut out 4

@@ -3,14 +3,17 @@
 
 #include "lib/clock.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/metrics/extract.h"
 #include "lib/protocol/journal_file.h"
+#include "lib/protocol/told_checkpoint.h"
 #include "lib/text.h"
 #include "worker/node/observer.h"
 #include "worker/process/environment.h"
 #include "worker/protocol/assignment.h"
 #include "worker/protocol/journal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,8 +84,7 @@ static void world_fini(struct world *world)
     observer_free(world->observer);
     journal_close(world->journal);
     json_decref(world->spec);
-    assert_int_equal(unlink(world->path), 0);
-    assert_int_equal(rmdir(world->folder), 0);
+    assert_int_equal(file_remove_tree(world->folder, NULL), 0);
     free(world->path);
     free(world->channel);
     text_fini(&world->told);
@@ -185,9 +187,65 @@ static void the_join_script_may_print_metrics_that_groups_do_not(void **state)
     world_fini(&world);
 }
 
+static void many_names_hide_no_name_of_a_check_and_are_reported_once(void **state)
+{
+    (void)state;
+    struct world world;
+    struct text layers = {0};
+    for (int i = 0; i < 1500; i++)
+        text_addf(&layers, "layer%d_weight: 7\n", i);
+    world_init(&world, ASKS_FOR_LOSS);
+    world_print(&world, text_string(&layers));
+    for (int i = 0; i < 2; i++) {
+        world_print(&world, "step=1 loss=2.5 lss=2 accuracy=0.5\n");
+        world_pass(&world, 180);
+    }
+    observer_look_last(world.observer, OBSERVER_ENDED_WELL);
+    expect_warnings(&world, "there were more than 1000 names of metrics; later names are left "
+                            "out, first 'layer1000_weight'; see `metrics: {pattern: ...}` in "
+                            "phased-spec(5); ");
+    text_fini(&layers);
+    world_fini(&world);
+}
+
+static void world_values(void *context, const struct entry *entry)
+{
+    json_t **values = context;
+    json_decref(*values);
+    *values = json_incref(entry->values);
+}
+
+static void many_names_hide_no_name_of_the_speed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *printed, *name;
+    } rows[] = {
+        {"step=5 loss=2 tok/sec=9000\n", "tokens_per_s"},
+        {"step=5 perf/total_num_tokens=18000 perf/time_per_step=2\n", "tokens_per_s"},
+        {"step=5 loss=2 samples/sec=9000\n", "samples_per_s"},
+    };
+    struct text layers = {0};
+    for (int i = 0; i < 1500; i++)
+        text_addf(&layers, "layer%d_weight: 7\n", i);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world world;
+        json_t *values = NULL;
+        world_init(&world, "{}");
+        world_print(&world, text_string(&layers));
+        world_print(&world, rows[i].printed);
+        world_pass(&world, 1);
+        journal_visit(world.path, ENTRY_METRIC, world_values, &values);
+        assert_true(json_number_value(json_object_get(values, rows[i].name)) == 9000);
+        json_decref(values);
+        world_fini(&world);
+    }
+    text_fini(&layers);
+}
+
 static void world_step(void *context, const struct entry *entry)
 {
-    text_addf(context, "%lld ", (long long)entry->step);
+    text_addf(context, "%lld%s ", (long long)entry->step, entry->is_stepless ? "?" : "");
 }
 
 /* Otherwise a run that resumes would look as if it had started again. */
@@ -203,16 +261,107 @@ static void values_before_the_first_step_have_the_step_of_the_checkpoint(void **
     observer_look_last(world.observer, OBSERVER_ENDED_WELL);
     journal_flush(world.journal);
     journal_visit(world.path, ENTRY_METRIC, world_step, &world.told);
-    assert_string_equal(text_string(&world.told), "13 14 ");
+    assert_string_equal(text_string(&world.told), "13? 14 ");
+    world_fini(&world);
+}
+
+static void write_text(const char *path, const char *mode, const char *content)
+{
+    FILE *file = fopen(path, mode);
+    assert_non_null(file);
+    assert_true(fputs(content, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void world_save(struct world *world, const char *content)
+{
+    char *path = text_format("%s/10.pt", world->folder);
+    write_text(path, "w", content);
+    free(path);
+}
+
+static void world_announce(struct world *world)
+{
+    char *line =
+        text_format("{\"checkpoint\": {\"path\": \"%s/10.pt\", \"step\": 10}}\n", world->folder);
+    write_text(world->channel, "a", line);
+    free(line);
+}
+
+static void world_checkpoint(void *context, const struct entry *entry)
+{
+    struct told_checkpoint told = told_checkpoint_read(entry->json);
+    text_addf(context, "%lld: %lld bytes; ", (long long)told.step, (long long)told.bytes);
+}
+
+static void expect_checkpoints(struct world *world, const char *expected)
+{
+    journal_flush(world->journal);
+    text_clear(&world->told);
+    journal_visit(world->path, ENTRY_CHECKPOINT, world_checkpoint, &world->told);
+    assert_string_equal(text_string(&world->told), expected);
+}
+
+static void a_checkpoint_that_is_announced_and_found_is_reported_once(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, "{}");
+    observer_free(world.observer);
+    char *pattern = text_format("%s/{step}.pt", world.folder);
+    world.assignment.checkpoint_path = pattern;
+    world.assignment.file.out_dir = world.assignment.file.run_dir = world.folder;
+    world_observe(&world);
+    world_save(&world, "ten");
+    world_announce(&world);
+    world_pass(&world, 2);
+    world_pass(&world, 2);
+    expect_checkpoints(&world, "10: 3 bytes; ");
+    world_save(&world, "ten again");
+    world_pass(&world, 2);
+    world_pass(&world, 2);
+    expect_checkpoints(&world, "10: 3 bytes; 10: 9 bytes; ");
+    world_announce(&world); /* it was found before */
+    world_pass(&world, 2);
+    expect_checkpoints(&world, "10: 3 bytes; 10: 9 bytes; ");
+    free(pattern);
+    world_fini(&world);
+}
+
+static void expect_last_step(struct world *world, int64_t highest, int64_t newest)
+{
+    int64_t step = -1;
+    assert_int_equal(observer_last_step(world->observer, &step), highest >= 0);
+    assert_true(step == highest);
+    step = -1;
+    assert_int_equal(observer_newest_step(world->observer, &step), newest >= 0);
+    assert_true(step == newest);
+}
+
+static void the_last_step_of_a_run_is_its_highest(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, "{}");
+    world_print(&world, "lr: 0.1\n");
+    expect_last_step(&world, -1, -1);
+    world_print(&world, "step 0 | loss: 2.5\n");
+    expect_last_step(&world, 0, 0);
+    world_print(&world, "step 5400 | loss: 2.5\nstep 12 | accuracy: 0.5\n");
+    expect_last_step(&world, 5400, 12);
     world_fini(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_checkpoint_that_is_announced_and_found_is_reported_once),
         cmocka_unit_test(missing_metrics_are_reported_once_after_three_minutes),
         cmocka_unit_test(values_before_the_first_step_have_the_step_of_the_checkpoint),
         cmocka_unit_test(the_join_script_may_print_metrics_that_groups_do_not),
+        cmocka_unit_test(many_names_hide_no_name_of_a_check_and_are_reported_once),
+        cmocka_unit_test(many_names_hide_no_name_of_the_speed),
+        cmocka_unit_test(the_last_step_of_a_run_is_its_highest),
         cmocka_unit_test(a_shorter_run_reports_missing_metrics_at_a_good_end),
     };
     return cmocka_run_group_tests_name("observer", tests, NULL, NULL);

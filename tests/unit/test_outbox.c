@@ -23,6 +23,7 @@ static void a_map_finds_the_entries_that_were_not_removed(void **state)
 }
 
 static struct allocation jobs[4] = {{.id = 1}, {.id = 2}, {.id = 3}, {.id = 4}};
+static struct run run = {.id = 1};
 
 static void apply(struct outbox *outbox, enum core_effect_kind kind, struct allocation *allocation,
                   int64_t due_ms, bool is_done)
@@ -50,6 +51,37 @@ static void effects_become_due_in_their_order(void **state)
     assert_null(outbox_due(&outbox, OUTBOX_CLUSTER, 1000));
     assert_null(outbox_due(&outbox, OUTBOX_OWN, 1000));
     assert_true(outbox_deadline(&outbox, 1000) == INT64_MAX);
+    outbox_fini(&outbox);
+}
+
+static void submissions_of_one_moment_are_due_in_the_order_of_their_jobs(void **state)
+{
+    (void)state;
+    struct outbox outbox = {0};
+    apply(&outbox, FX_SUBMIT, &jobs[2], 500, false);
+    apply(&outbox, FX_SUBMIT, &jobs[0], 500, false);
+    apply(&outbox, FX_SUBMIT, &jobs[3], 400, false);
+    apply(&outbox, FX_SUBMIT, &jobs[1], 500, false);
+    static const uint64_t order[] = {4, 1, 2, 3};
+    for (size_t i = 0; i < 4; i++) {
+        struct pending *pending = outbox_due(&outbox, OUTBOX_CLUSTER, 1000);
+        assert_non_null(pending);
+        assert_int_equal(pending_id(pending), order[i]);
+        outbox_begin(&outbox, pending, PENDING_STANDING);
+    }
+    outbox_fini(&outbox);
+}
+
+/* The cluster takes a job when an answer has made room. All other effects wait for nothing. */
+static void an_overdue_effect_has_a_deadline_unless_it_waits_for_room(void **state)
+{
+    (void)state;
+    struct outbox outbox = {0};
+    apply(&outbox, FX_SUBMIT, &jobs[0], 500, false);
+    assert_true(outbox_deadline(&outbox, 1000) == INT64_MAX);
+    struct core_effect effect = {.kind = FX_READ_OUTCOME, .run = &run, .due_ms = 700};
+    outbox_apply(&outbox, &effect);
+    assert_int_equal(outbox_deadline(&outbox, 1000), 700);
     outbox_fini(&outbox);
 }
 
@@ -104,6 +136,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_map_finds_the_entries_that_were_not_removed),
         cmocka_unit_test(effects_become_due_in_their_order),
+        cmocka_unit_test(submissions_of_one_moment_are_due_in_the_order_of_their_jobs),
+        cmocka_unit_test(an_overdue_effect_has_a_deadline_unless_it_waits_for_room),
         cmocka_unit_test(an_effect_is_removed_when_it_is_done_and_not_in_progress),
         cmocka_unit_test(an_effect_that_is_added_again_while_in_progress_follows),
         cmocka_unit_test(an_effect_that_is_made_due_is_due_at_once),

@@ -23,6 +23,10 @@ static void a_gpu_is_known_by_the_words_of_its_name_or_by_its_memory(void **stat
         {"h100", "nvidia_h100_80gb_hbm3", 0, true}, /* a type that Slurm made itself */
         {"h100", "h100", 0, true},
         {"h10", "h100", 0, false},
+        {"rtx4090", "NVIDIA GeForce RTX 4090", 23.99, true},
+        {"rtx 4090", "rtx4090", 0, true},
+        {"rtx409", "NVIDIA GeForce RTX 4090", 23.99, false},
+        {"force rtx4090", "NVIDIA GeForce RTX 4090", 23.99, false},
         {"a100", "NVIDIA A100X", 80, false},
         {"80GB", "NVIDIA H100 80GB HBM3", 79.6, true}, /* 81559 MiB */
         {"80GB", "NVIDIA A100-SXM4-80GB", 80, true},
@@ -43,6 +47,29 @@ static void a_gpu_is_known_by_the_words_of_its_name_or_by_its_memory(void **stat
         if (overlay_is_for(rows[i].name, &gpu) != rows[i].is_for)
             fail_msg("%s: %s", rows[i].name, rows[i].model ? rows[i].model : "(no model)");
     }
+}
+
+static void an_entry_may_fit_a_type_that_contains_its_words(void **state)
+{
+    static const struct {
+        const char *name, *type;
+        bool may_fit;
+    } rows[] = {
+        {"4090", "rtx4090", true}, /* NVIDIA GeForce RTX 4090 */
+        {"rtx 4090", "RTX4090", true},    {"rtx 4090", "rtx_4090", true},
+        {"6000 ada", "rtx6000ada", true}, {"h100", "gpuh100-80g", true},
+        {"h100-sxm5", "h100", true}, /* Slurm does not say the form */
+        {"a100", "3g.20gb", true},   /* a part of a GPU (MIG) */
+        {"a100", "large", true},          {"tesla", "v100", true},
+        {"80GB", "a100", true},           {"h10", "h100", false},
+        {"h10", "h100.h10", true},        {"090", "rtx4090", false},
+        {"4090", "rtx4080", false},       {"2080ti", "rtx2080", false},
+        {"a100", "h100", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (overlay_may_fit_type(rows[i].name, rows[i].type) != rows[i].may_fit)
+            fail_msg("%s: %s", rows[i].name, rows[i].type);
 }
 
 static void the_first_entry_that_fits_is_put_over_the_phase(void **state)
@@ -106,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gpu_is_known_by_the_words_of_its_name_or_by_its_memory),
+        cmocka_unit_test(an_entry_may_fit_a_type_that_contains_its_words),
         cmocka_unit_test(the_first_entry_that_fits_is_put_over_the_phase),
         cmocka_unit_test(a_phase_of_an_older_version_has_no_entries),
         cmocka_unit_test(slurm_gives_the_type_of_the_first_node),

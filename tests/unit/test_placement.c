@@ -2,7 +2,8 @@
 #include "tests/unit/unit.h"
 
 #include "lib/text.h"
-#include "worker/process/placement.h"
+#include "worker/node/groups.h"
+#include "worker/protocol/assignment.h"
 
 #include <stdlib.h>
 

@@ -34,7 +34,9 @@ static void a_killed_run_ends_as_its_journals_say(void **state)
     (void)state;
     folder_put("{\"seq\": 1, \"time\": 101.5, \"type\": \"ranks\", \"ranks\": []}\n"
                "{\"seq\": 2, \"time\": 102.5, \"type\": \"metric\", \"step\": 8, \"values\": {}}\n"
-               "{\"seq\": 3, \"time\": 103.5, \"type\": \"met",
+               "{\"seq\": 3, \"time\": 102.5, \"type\": \"metric\", \"step\": 9, \"values\": {},"
+               " \"stepless\": true}\n"
+               "{\"seq\": 4, \"time\": 103.5, \"type\": \"met",
                "1/journal/n1.jsonl");
     char *run_dir = text_format("%s/1", folder);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -57,7 +59,7 @@ static void a_killed_run_ends_as_its_journals_say(void **state)
         assert_true(outcome.ended > 102 && outcome.ended < 103);
         /* The other node has reported nothing. */
         assert_int_equal(json_object_size(outcome.finals), 1);
-        assert_int_equal(json_integer_value(json_object_get(outcome.finals, "n1")), 2);
+        assert_int_equal(json_integer_value(json_object_get(outcome.finals, "n1")), 3);
         outcome_fini(&outcome);
         free(journal);
         free(stopping);

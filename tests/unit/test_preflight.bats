@@ -74,6 +74,8 @@ fault() {
     row processes failed "GPU 4"
     run -1 preflight --devices 0,9 --json
     row gpus failed "1 of the devices 0,9 not found"
+    run -1 preflight --devices 0,GPU --json
+    row gpus failed "1 of the devices 0,GPU not found"
     run -1 preflight --model H100 --json
     row model failed "GPU 0 is a NVIDIA H200, not H100"
 }

@@ -127,7 +127,7 @@ figures() {
 
 @test "a wrong sum fails the group of the GPU" {
     only allreduce
-    fault sum=6 allreduce failed "tensor 4-7: 1 of 262144 sums are wrong on rank 2 of it" \
+    fault sum=6 allreduce failed "tensor 4-7: 1 of 262144 sums are wrong on its rank 2" \
         --parallel tensor=4
     [[ $output != *"tensor 0-3: 1 of"* ]]
 }

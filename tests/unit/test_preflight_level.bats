@@ -137,7 +137,7 @@ row() {
     row matrix failed "ended early by signal 11"
     echo 'exit 127' >"$DIR/matrix"
     run -3 full
-    row matrix "could not tell" "is missing (built without CUDA), or CUDA's libraries are"
+    row matrix "could not tell" "is missing (built without CUDA), or a library of CUDA is missing"
     echo 'exit 2' >"$DIR/matrix"
     run -3 full
     row matrix "could not tell" "ended early with exit code 2"

@@ -185,7 +185,7 @@ static void what_is_not_known_stays(void **state)
     assert_int_equal(run_file_read(path_of("new"), &run, &err), 0);
     assert_true(run.run == 0 && run.is_anew && !run.spec);
     assert_int_equal(run_file_check(&run, &err), -EINVAL);
-    assert_string_equal(err.message, "`run` is not a number");
+    assert_string_equal(err.message, "`run` must be a number");
     run.is_anew = false;
     json_t *json = run_file_to_json(&run);
     assert_non_null(json_object_get(json, "later"));

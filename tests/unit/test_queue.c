@@ -1,7 +1,7 @@
 /* Limits of the queue: the file, the window of the day, and which jobs are submitted. */
 #include "tests/unit/unit.h"
 
-#include "daemon/admission/inside.h"
+#include "daemon/admission/admission_private.h"
 #include "daemon/admission/round.h"
 #include "lib/error.h"
 #include "lib/spec/queue_limits.h"

@@ -149,7 +149,7 @@ static void assert_same_run(const struct run *first, const struct run *second)
     assert_memory_equal(&a, &b, sizeof a);
 }
 
-static void assert_same_job(const struct allocation *first, const struct allocation *second)
+static void assert_same_allocation(const struct allocation *first, const struct allocation *second)
 {
     struct allocation a, b;
     memcpy(&a, first, sizeof a);
@@ -187,7 +187,7 @@ static void assert_same_workflow(const struct workflow *a, const struct workflow
     for (size_t i = 0; i < a->run_count; i++)
         assert_same_run(a->runs[i], b->runs[i]);
     for (size_t i = 0; i < a->allocation_count; i++)
-        assert_same_job(a->allocations[i], b->allocations[i]);
+        assert_same_allocation(a->allocations[i], b->allocations[i]);
     assert_int_equal(a->seat_count, b->seat_count);
     for (size_t i = 0; i < a->seat_count; i++)
         assert_same_seat(a->seats[i], b->seats[i]);

@@ -3,10 +3,10 @@
 
 #include "daemon/store/answers.h"
 #include "daemon/store/cost.h"
-#include "daemon/store/projection.h"
 #include "daemon/store/store_private.h"
 #include "lib/text.h"
 
+#include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,6 +210,29 @@ static struct workflow *paid_workflow(struct record *record, size_t row)
     return workflow;
 }
 
+/* The hours that the workflow and its phases took are those of the allocation. */
+static void assert_expected_hours(const struct record *record, const char *name)
+{
+    static const char expect[] =
+        "UPDATE workflow SET resolved = json_set(resolved, '$.expect', json('{\"hours\": [1, "
+        "1]}'));"
+        "UPDATE phase SET spec = json_set(spec, '$.expect', json('{\"hours\": [1, 1]}'))"
+        " WHERE NOT EXISTS (SELECT 1 FROM member WHERE member.phase = phase.id)";
+    json_t *list;
+    const json_t *one;
+    size_t i;
+    double hours[2] = {0}; /* of phases, and of the whole */
+    char *message = NULL;
+    if (sqlite3_exec(record->store->db, expect, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s", message);
+    assert_int_equal(answer_expected(record->store, 1, &list, NULL), 0);
+    json_array_foreach(list, i, one) hours[json_is_null(json_object_get(one, "phase"))] +=
+        json_number_value(json_object_get(one, "hours"));
+    if (fabs(hours[0] - 1) > 0.001 || fabs(hours[1] - 1) > 0.001)
+        fail_msg("%s: %g hours of phases, %g hours of the workflow", name, hours[0], hours[1]);
+    json_decref(list);
+}
+
 /* For `status`, `cost`, budgets and the month: 16 GPUs for an hour, whatever runs were there. */
 static void all_uses_of_an_allocation_add_up_to_it(void **state)
 {
@@ -240,6 +263,7 @@ static void all_uses_of_an_allocation_add_up_to_it(void **state)
         assert_float_equal(status_s / 3600, 16, 0.001);
         assert_float_equal(json_number_value(json_object_get(json, "cost_usd")), spent.usd, 0.001);
         json_decref(json);
+        assert_expected_hours(&record, paid_rows[i].name);
         workflow_free(workflow);
         record_close(&record);
     }
@@ -311,13 +335,19 @@ static void without_a_price_the_forecast_is_in_gpu_hours(void **state)
     json_decref(workflow);
 }
 
-/* Adds a workflow whose first phase succeeded after so many hours. */
-static void add_similar(struct record *record, uint64_t id, unsigned hours)
+/* Adds a workflow whose first phase succeeded after so many hours. `gpu_type`: which of two types
+ * it got; NULL: it had no choice. */
+static void add_similar(struct record *record, uint64_t id, unsigned hours, const char *gpu_type)
 {
     struct workflow *workflow = record_workflow(id);
     struct phase *phase = &workflow->phases[0];
+    if (gpu_type)
+        phase->alternatives = text_format("%s,a100", phase->gpu_type);
     record_insert(record, workflow);
     struct run *run = record_add_run(record, phase, 10 * id, 20 * id);
+    if (gpu_type)
+        (void)snprintf(run->seat->allocation->gpu_type, sizeof run->seat->allocation->gpu_type,
+                       "%s", gpu_type);
     run->state = RUN_ENDED;
     run->outcome = OUTCOME_SUCCEEDED;
     run->started_ms = 1790000000000;
@@ -339,7 +369,7 @@ static void the_newest_similar_phases_say_how_long_a_phase_takes(void **state)
     double mean_s;
     record_open(&record);
     for (unsigned i = 1; i <= 2 + NEWEST; i++)
-        add_similar(&record, i, i <= 2 ? 30 : 2);
+        add_similar(&record, i, i <= 2 ? 30 : 2, NULL);
     const struct phase *phases = workflow->phases;
     assert_int_equal(
         store_similar(record.store, submission.resolved, &phases[0], &count, &mean_s, &err), 0);
@@ -348,6 +378,44 @@ static void the_newest_similar_phases_say_how_long_a_phase_takes(void **state)
     assert_int_equal(
         store_similar(record.store, submission.resolved, &phases[1], &count, &mean_s, &err), 0);
     assert_int_equal(count, 0); /* no phase of this name has succeeded */
+    workflow_free(workflow);
+    record_submission_fini(&submission);
+    record_close(&record);
+}
+
+/* A phase that could choose took 2 hours with an h100 and 6 hours with an a100. */
+static void times_of_other_gpus_are_not_similar(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gpu_type, *alternatives;
+        unsigned count;
+        double hours;
+    } rows[] = {{"h100", NULL, 2, 3},        {"a100", NULL, 1, 6},   {"h100", "h100,a100", 3, 4},
+                {"h200", "h200,a100", 1, 6}, {"h200", NULL, 0, NAN}, {NULL, NULL, 1, 4}};
+    struct record record;
+    struct error err;
+    struct store_submission submission = record_submission();
+    struct workflow *workflow = record_workflow(3);
+    record_open(&record);
+    add_similar(&record, 1, 2, "h100");
+    add_similar(&record, 2, 6, "a100");
+    add_similar(&record, 3, 4, "h100"); /* names no type, and ran in the job of a phase that does */
+    assert_int_equal(sqlite3_exec(record.store->db,
+                                  "UPDATE phase SET gpu_type = NULL WHERE workflow = 3", NULL, NULL,
+                                  NULL),
+                     SQLITE_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct phase phase = workflow->phases[0];
+        unsigned count;
+        double mean_s;
+        phase.gpu_type = (char *)rows[i].gpu_type;
+        phase.alternatives = (char *)rows[i].alternatives;
+        assert_int_equal(
+            store_similar(record.store, submission.resolved, &phase, &count, &mean_s, &err), 0);
+        if (count != rows[i].count || (count && fabs(mean_s / 3600 - rows[i].hours) > 0.001))
+            fail_msg("row %zu: %u similar phases took %g hours", i, count, mean_s / 3600);
+    }
     workflow_free(workflow);
     record_submission_fini(&submission);
     record_close(&record);
@@ -422,6 +490,62 @@ static void many_phases_of_one_allocation_are_answered_fast(void **state)
     record_close(&record);
 }
 
+/* All workflows: one with an old phase, and one with more phases than an answer once had rows. */
+static void no_workflow_is_left_out_of_the_costs(void **state)
+{
+    (void)state;
+    static const struct attempt attempt = {OUTCOME_SUCCEEDED, 0, 100, 0};
+    static const char more[] =
+        "BEGIN;"
+        "CREATE TEMP TABLE number AS WITH RECURSIVE n(i) AS"
+        " (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i FROM n;"
+        "CREATE TEMP TABLE phases AS SELECT phase.*, i FROM phase, number WHERE id ="
+        " (SELECT max(phase) FROM run);"
+        "UPDATE phases SET id = 1000 + i, position = 1000 + i, name = 'm' || i;"
+        "ALTER TABLE phases DROP COLUMN i;"
+        "INSERT INTO phase SELECT * FROM phases;"
+        "CREATE TEMP TABLE jobs AS SELECT job.*, i FROM job, number WHERE id ="
+        " (SELECT max(job) FROM run);"
+        "UPDATE jobs SET id = 1000 + i, token = 't' || i;"
+        "ALTER TABLE jobs DROP COLUMN i;"
+        "INSERT INTO job SELECT * FROM jobs;"
+        "CREATE TEMP TABLE runs AS SELECT run.*, i FROM run, number WHERE id ="
+        " (SELECT max(id) FROM run);"
+        "UPDATE runs SET id = 1000 + i, phase = 1000 + i, job = 1000 + i;"
+        "ALTER TABLE runs DROP COLUMN i;"
+        "INSERT INTO run SELECT * FROM runs;"
+        "COMMIT";
+    static const double gpu_hours[] = {16.0 * 20001, 16};
+    struct record record;
+    struct error err;
+    json_t *json;
+    char *message = NULL;
+    record_open(&record);
+    for (uint64_t id = 1; id <= 2; id++) {
+        struct workflow *workflow = record_workflow(id);
+        record_insert(&record, workflow);
+        add_attempt(&record, &workflow->phases[0], (unsigned)id, &attempt);
+        workflow_free(workflow);
+    }
+    if (sqlite3_exec(record.store->db, more, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s", message);
+    assert_int_equal(answer_costs(record.store, 0, 0, INT64_MAX, &json, &err), 0);
+    const json_t *costs = json_object_get(json, "costs");
+    assert_int_equal(json_array_size(costs), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *row = json_array_get(costs, i);
+        assert_int_equal(json_integer_value(json_object_get(row, "workflow")), 2 - i);
+        assert_true(json_is_null(json_object_get(row, "phase")));
+        assert_float_equal(json_number_value(json_object_get(row, "gpu_seconds")) / 3600,
+                           gpu_hours[i], 0.001);
+    }
+    json_decref(json);
+    assert_int_equal(answer_costs(record.store, 2, 0, INT64_MAX, &json, &err), 0);
+    assert_int_equal(json_array_size(json_object_get(json, "costs")), 20001);
+    json_decref(json);
+    record_close(&record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,8 +555,10 @@ int main(void)
         cmocka_unit_test(all_uses_of_an_allocation_add_up_to_it),
         cmocka_unit_test(an_answer_has_the_expected_and_the_real_cost),
         cmocka_unit_test(the_newest_similar_phases_say_how_long_a_phase_takes),
+        cmocka_unit_test(times_of_other_gpus_are_not_similar),
         cmocka_unit_test(similar_phases_are_found_by_an_index),
         cmocka_unit_test(many_phases_of_one_allocation_are_answered_fast),
+        cmocka_unit_test(no_workflow_is_left_out_of_the_costs),
     };
     return cmocka_run_group_tests_name("record costs", tests, NULL, NULL);
 }

@@ -77,32 +77,67 @@ static void expect_program(struct record *record, uint64_t phase, const char *ex
     json_decref(spec);
 }
 
+/* Inserts a workflow whose first phase runs another program on an H200. */
+static void insert_by_gpu(struct record *record, const struct workflow *workflow)
+{
+    struct store_submission submission = record_submission();
+    json_t *phase = json_array_get(json_object_get(submission.resolved, "phases"), 0);
+    (void)json_object_set_new(phase, "run", json_string("any"));
+    (void)json_object_set_new(
+        phase, "by_gpu", json_pack("[{s:s, s:{s:s}}]", "match", "h200", "phase", "run", "fast"));
+    record_begin(record);
+    assert_int_equal(store_workflow_insert(record->store, workflow, &submission, NULL), 0);
+    record_commit(record);
+    record_submission_fini(&submission);
+}
+
+static void add_run_on(struct record *record, struct phase *phase, uint64_t run, const char *by_gpu)
+{
+    (void)record_add_run(record, phase, run, run + 10);
+    record_begin(record);
+    assert_int_equal(store_run_hardware_set(record->store, run, "a GPU", by_gpu, NULL), 0);
+    record_commit(record);
+}
+
 /* `by_gpu` changes a phase for the GPUs of a run. */
 static void a_phase_is_read_as_its_newest_run_had_it(void **state)
 {
     (void)state;
     struct record record;
-    struct store_submission submission = record_submission();
     struct workflow *workflow = record_workflow(1);
-    json_t *phase = json_array_get(json_object_get(submission.resolved, "phases"), 0);
-    (void)json_object_set_new(phase, "run", json_string("any"));
-    (void)json_object_set_new(
-        phase, "by_gpu", json_pack("[{s:s, s:{s:s}}]", "match", "h200", "phase", "run", "fast"));
     record_open(&record);
-    record_begin(&record);
-    assert_int_equal(store_workflow_insert(record.store, workflow, &submission, NULL), 0);
-    record_commit(&record);
+    insert_by_gpu(&record, workflow);
     expect_program(&record, 100, "any");
     for (uint64_t run = 10; run < 13; run++) {
         const char *by_gpu = run == 11 ? "h200" : NULL;
-        (void)record_add_run(&record, &workflow->phases[0], run, run + 10);
-        record_begin(&record);
-        assert_int_equal(store_run_hardware_set(record.store, run, "a GPU", by_gpu, NULL), 0);
-        record_commit(&record);
+        add_run_on(&record, &workflow->phases[0], run, by_gpu);
         expect_program(&record, 100, by_gpu ? "fast" : "any");
     }
-    record_submission_fini(&submission);
     workflow_free(workflow);
+    record_close(&record);
+}
+
+/* The member then goes on with the next rung, on a GPU of another type. */
+static void a_member_is_read_as_the_run_had_it_whose_results_it_reuses(void **state)
+{
+    (void)state;
+    struct record record;
+    struct workflow *earlier = record_workflow(1), *workflow = record_workflow(2);
+    struct phase *member = &workflow->phases[0];
+    struct matrix *matrix = phase_add_matrix(&workflow->phases[1]);
+    matrix->rung_count = 2;
+    matrix_add_member(matrix, member);
+    member->reused = earlier->phases[0].id;
+    record_open(&record);
+    insert_by_gpu(&record, earlier);
+    add_run_on(&record, &earlier->phases[0], 10, NULL);
+    add_run_on(&record, &earlier->phases[0], 11, "h200");
+    insert_by_gpu(&record, workflow);
+    expect_program(&record, member->id, "fast");
+    add_run_on(&record, member, 12, NULL);
+    expect_program(&record, member->id, "any");
+    workflow_free(workflow);
+    workflow_free(earlier);
     record_close(&record);
 }
 
@@ -293,15 +328,36 @@ static void a_notice_is_due_after_its_delay(void **state)
     record_close(&record);
 }
 
+static void a_run_that_was_never_submitted_was_not_refused(void **state)
+{
+    (void)state;
+    struct record record;
+    json_t *json;
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    struct run *run = record_add_run(&record, &workflow->phases[0], 11, 21);
+    run->state = RUN_ENDED;
+    run->outcome = OUTCOME_CANCELLED;
+    record_save_run(&record, run);
+    assert_int_equal(answer_run(record.store, 1, "validate", 1, &json, NULL), 0);
+    assert_true(json_is_false(json_object_get(json, "refused")));
+    json_decref(json);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_repeated_submission_is_recognised_by_its_key),
         cmocka_unit_test(a_run_gets_what_was_submitted),
         cmocka_unit_test(a_phase_is_read_as_its_newest_run_had_it),
+        cmocka_unit_test(a_member_is_read_as_the_run_had_it_whose_results_it_reuses),
         cmocka_unit_test(a_rehearsal_still_tries_to_resume_after_a_restart),
         cmocka_unit_test(a_run_that_has_saved_is_known_after_a_restart),
         cmocka_unit_test(a_phase_has_an_id_that_no_phase_of_another_submission_has),
+        cmocka_unit_test(a_run_that_was_never_submitted_was_not_refused),
         cmocka_unit_test(a_secret_stays_when_the_run_is_saved),
         cmocka_unit_test(a_journal_position_is_kept_for_each_run_and_node),
         cmocka_unit_test(a_notice_is_due_after_its_delay),

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +134,41 @@ static void members_do_not_change_the_state_of_a_workflow(void **state)
     record_close(&record);
 }
 
+/* Ends a workflow whose member has failed. Its notice must say this. */
+static void expect_notice_of_end(enum phase_state state, const char *expected)
+{
+    struct record record;
+    record_open(&record);
+    struct workflow *workflow = make_matrix(&record);
+    struct phase *member = &workflow->phases[0], *whole = &workflow->phases[1];
+    assert_int_equal(
+        sqlite3_exec(record.store->db,
+                     "UPDATE workflow SET resolved = "
+                     "'{\"notify\": {\"on\": [\"succeeded\", \"failed\"], \"command\": \"true\"}}'",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
+    member->state = PHASE_FAILED;
+    whole->state = state;
+    (void)snprintf(member->reason, sizeof member->reason, "nan: the loss is not a number");
+    (void)snprintf(whole->reason, sizeof whole->reason, "no member is left: 1 failed");
+    for (size_t i = 0; i < 2; i++)
+        record_apply(&record, &(struct core_effect){.kind = FX_SAVE_PHASE,
+                                                    .workflow = workflow,
+                                                    .phase = &workflow->phases[i]});
+    workflow->ended_ms = record_now_ms();
+    record_apply(&record, &(struct core_effect){.kind = FX_SAVE_WORKFLOW, .workflow = workflow});
+    record_assert(&record, "SELECT kind || '|' || message FROM notice WHERE NOT own", expected);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void the_notice_of_an_end_names_no_member(void **state)
+{
+    (void)state;
+    expect_notice_of_end(PHASE_SUCCEEDED, "succeeded|");
+    expect_notice_of_end(PHASE_FAILED, "failed|train: no member is left: 1 failed");
+}
+
 static void chosen_params_and_those_of_remedies_add_up(void **state)
 {
     (void)state;
@@ -225,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_matrix_is_restored_with_its_members_and_its_best),
         cmocka_unit_test(an_answer_has_the_value_of_a_member),
         cmocka_unit_test(members_do_not_change_the_state_of_a_workflow),
+        cmocka_unit_test(the_notice_of_an_end_names_no_member),
         cmocka_unit_test(a_result_is_found_by_its_fingerprint),
         cmocka_unit_test(chosen_params_and_those_of_remedies_add_up),
     };

@@ -60,15 +60,15 @@ static void assert_loaded(struct runs *runs, int64_t now_ms, const char *name, c
     struct metrics *metrics = metrics_new();
     struct error err;
     struct text text = {0};
-    double elapsed_s = -1;
-    assert_int_equal(store_metrics_load(runs->record.store, 100, now_ms, metrics, &elapsed_s, &err),
-                     0);
+    struct store_training training;
+    assert_int_equal(
+        store_metrics_load(runs->record.store, 100, now_ms, NULL, metrics, &training, &err), 0);
     struct metrics_series series = metrics_find(metrics, name);
     for (size_t i = 0; i < series.count; i++)
         text_addf(&text, "%s%lld:%g@%g", i ? " " : "", (long long)series.rows[i].step,
                   series.rows[i].value, series.rows[i].time_s);
     assert_string_equal(text_string(&text), expected);
-    assert_true(elapsed_s == expected_elapsed_s);
+    assert_true(training.elapsed_s == expected_elapsed_s);
     text_fini(&text);
     metrics_free(metrics);
 }
@@ -86,7 +86,7 @@ static void any_number_is_restored_exactly(void **state)
         add(&runs, 12, i, "m", values[i], 1000);
     record_commit(&runs.record);
     struct metrics *metrics = metrics_new();
-    assert_int_equal(store_metrics_load(runs.record.store, 100, 0, metrics, NULL, NULL), 0);
+    assert_int_equal(store_metrics_load(runs.record.store, 100, 0, NULL, metrics, NULL, NULL), 0);
     struct metrics_series series = metrics_find(metrics, "m");
     assert_int_equal(series.count, COUNT);
     for (int i = 0; i < COUNT; i++) {
@@ -115,6 +115,67 @@ static void the_last_value_of_a_step_counts(void **state)
     runs_close(&runs);
 }
 
+/* Of the other series, messages need the names: "did you mean". */
+static void only_the_series_that_are_wanted_are_read(void **state)
+{
+    (void)state;
+    struct runs runs;
+    json_t *wanted = json_pack("{s:b}", "loss", 1);
+    struct metrics *metrics = metrics_new();
+    runs_open(&runs);
+    ran(&runs, 2, 1000, 0, -1);
+    record_begin(&runs.record);
+    for (int step = 0; step < 9; step++) {
+        add(&runs, 12, step, "accuracy", 1, 2000);
+        add(&runs, 12, step, "loss", 1, 2000);
+    }
+    record_commit(&runs.record);
+    assert_int_equal(store_metrics_load(runs.record.store, 100, 0, wanted, metrics, NULL, NULL), 0);
+    assert_int_equal(metrics_name_count(metrics), 2);
+    assert_int_equal(metrics_find(metrics, "loss").count, 9);
+    assert_int_equal(metrics_find(metrics, "accuracy").count, 0);
+    json_decref(wanted);
+    metrics_free(metrics);
+    runs_close(&runs);
+}
+
+/* The only value was lost, because the next run resumed from an earlier step. */
+static void a_wanted_series_without_rows_is_as_if_it_never_came(void **state)
+{
+    (void)state;
+    struct runs runs;
+    json_t *wanted = json_pack("{s:b}", "val_loss", 1);
+    struct metrics *metrics = metrics_new();
+    runs_open(&runs);
+    ran(&runs, 1, 1000, 2000, -1);
+    ran(&runs, 2, 3000, 4000, 50);
+    record_begin(&runs.record);
+    add(&runs, 11, 100, "val_loss", 1, 2000);
+    record_commit(&runs.record);
+    assert_int_equal(store_metrics_load(runs.record.store, 100, 0, wanted, metrics, NULL, NULL), 0);
+    assert_int_equal(metrics_name_count(metrics), 0);
+    json_decref(wanted);
+    metrics_free(metrics);
+    runs_close(&runs);
+}
+
+/* A run that resumed from no other has told all its steps, and it may have millions of rows. */
+static void a_run_without_earlier_runs_is_not_searched_for_missing_steps(void **state)
+{
+    (void)state;
+    struct runs runs;
+    char *lack;
+    runs_open(&runs);
+    ran(&runs, 1, 1000, 2000, -1);
+    for (int resumed = 0; resumed < 2; resumed++) {
+        ran(&runs, 2, 3000, 4000, resumed ? 5 : -1);
+        assert_int_equal(store_metrics_lack(runs.record.store, 100, &lack, NULL), 0);
+        sqlite3_stmt *told = store_stmt(runs.record.store, Q_METRIC_TOLD)->sqlite;
+        assert_int_equal(sqlite3_stmt_status(told, SQLITE_STMTSTATUS_RUN, 0) > 0, resumed);
+    }
+    runs_close(&runs);
+}
+
 /* Adds a row a second from `begin_ms` on, with the step on top of `base` as the loss. */
 static void add_steps(struct runs *runs, uint64_t run, int first, int last, double base,
                       int64_t begin_ms)
@@ -139,6 +200,31 @@ static void a_resumed_run_continues_at_the_step_of_its_checkpoint(void **state)
     record_commit(&runs.record);
     assert_loaded(&runs, 305000, "loss", "1:11@1 2:12@2 3:1003@8 4:1004@9", 12);
     runs_close(&runs);
+}
+
+/* The first run came to step 9, and the second resumed from 7. */
+static void a_training_is_at_least_at_the_step_of_its_checkpoint(void **state)
+{
+    static const struct {
+        int64_t resume, last, expected;
+    } rows[] = {{7, -1, 7}, {7, 8, 8}, {7, 3, 7}, {-1, -1, -1}, {-1, 2, 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct metrics *metrics = metrics_new();
+        struct store_training training;
+        struct runs runs;
+        runs_open(&runs);
+        runs.runs[0]->last_step = runs.runs[1]->last_step = 9;
+        ran(&runs, 0, 100000, 109000, -1);
+        ran(&runs, 1, 110000, 119000, 7);
+        runs.runs[2]->last_step = rows[i].last;
+        ran(&runs, 2, 200000, 202000, rows[i].resume);
+        assert_int_equal(
+            store_metrics_load(runs.record.store, 100, 0, NULL, metrics, &training, NULL), 0);
+        assert_int_equal(training.step, rows[i].expected);
+        metrics_free(metrics);
+        runs_close(&runs);
+    }
 }
 
 /* Run 10 saved at 2 and 4. Run 11 resumed at 2 and died, after a step of its own or without one.
@@ -432,6 +518,10 @@ static void steps_count_from_the_first_step_of_the_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_the_series_that_are_wanted_are_read),
+        cmocka_unit_test(a_wanted_series_without_rows_is_as_if_it_never_came),
+        cmocka_unit_test(a_run_without_earlier_runs_is_not_searched_for_missing_steps),
+        cmocka_unit_test(a_training_is_at_least_at_the_step_of_its_checkpoint),
         cmocka_unit_test(any_number_is_restored_exactly),
         cmocka_unit_test(the_last_value_of_a_step_counts),
         cmocka_unit_test(a_resumed_run_continues_at_the_step_of_its_checkpoint),

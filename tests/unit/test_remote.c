@@ -69,7 +69,7 @@ static void a_command_has_only_harmless_letters_within_its_quotes(void **state)
     free(command);
 }
 
-static void the_exit_status_is_that_of_the_script(void **state)
+static void the_exit_code_is_that_of_the_script(void **state)
 {
     (void)state;
     char *command = remote_command("exit 7\n", NULL);
@@ -119,7 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_reach_the_script_through_each_shell),
         cmocka_unit_test(a_command_has_only_harmless_letters_within_its_quotes),
-        cmocka_unit_test(the_exit_status_is_that_of_the_script),
+        cmocka_unit_test(the_exit_code_is_that_of_the_script),
         cmocka_unit_test(only_the_script_prints),
     };
     return cmocka_run_group_tests(tests, make_home, remove_home);

@@ -1,8 +1,8 @@
 /* What a bash script uses, by its text; and what a text without quotes means in a spec. */
 #include "tests/unit/unit.h"
 
-#include "lib/spec/node.h"
 #include "lib/spec/script.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 
 #include <jansson.h>
@@ -129,7 +129,7 @@ static void plain_text_is_a_number_only_where_json_has_one(void **state)
         {"", "\"\""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        json_t *json = node_plain_value(rows[i].text);
+        json_t *json = yaml_plain_value(rows[i].text);
         char *text = json_dumps(json, JSON_ENCODE_ANY);
         assert_string_equal(text, rows[i].json);
         free(text);

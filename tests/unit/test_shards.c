@@ -4,10 +4,12 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
+#include "worker/lead/lead_run.h"
 #include "worker/node/shards.h"
 #include "worker/node/split.h"
 #include "worker/process/environment.h"
 #include "worker/protocol/assignment.h"
+#include "worker/protocol/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -247,7 +249,9 @@ static void finished_shards_are_left_out_until_something_changes(void **state)
         (void)to_run(world, &first);
         assert_int_equal(shards_mark_done(world->shards, 0, NULL), 0);
         assert_int_equal(shards_done(world->shards), 1);
+        assert_int_equal(shards_over(world->shards), 0);
         const char *told = to_run(world, &rows[i].phase);
+        assert_int_equal(shards_over(world->shards), rows[i].phase.groups - strlen(told));
         if (strcmp(told, rows[i].to_run) != 0)
             fail_msg("row %zu: %s", i, told);
     }
@@ -308,6 +312,51 @@ static void the_search_for_shards_can_be_stopped_at_any_time(void **state)
     assert_false(world->is_ready);
 }
 
+static void remove_outcome(const struct world *world)
+{
+    char *path = text_format("%s/outcome.json", world->run_dir);
+    assert_int_equal(unlink(path), 0);
+    free(path);
+}
+
+/* The daemon compares the shards of a run with the shards of earlier runs, to see whether the phase
+ * gets farther. A node that told no step has told -1. */
+static void shards_count_as_steps_of_the_phase(void **state)
+{
+    struct world *world = *state;
+    static const struct {
+        struct report n1, n2; /* of the nodes */
+        int64_t last_step;
+    } rows[] = {
+        {{.last_step = -1, .shards = 2}, {.last_step = -1, .shards = 3}, 5},
+        {{.last_step = -1, .shards = 1, .shards_over = 2},
+         {.last_step = -1, .shards = 1, .shards_over = 3},
+         7},
+        {{.last_step = -1, .shards_over = 2}, {.last_step = -1, .shards = 1, .shards_over = 4}, 7},
+        /* This run has done none. */
+        {{.last_step = -1, .shards_over = 3}, {.last_step = -1, .shards_over = 4}, -1},
+        {{.last_step = 50, .shards = 1, .shards_over = 2}, {.last_step = -1, .shards = 1}, 50},
+    };
+    char *path = text_format("%s/lead.jsonl", world->folder);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct assignment assignment = {
+            .file = {.run_dir = world->run_dir, .job_dir = world->folder}};
+        struct lead_run run = {
+            .assignment = &assignment, .journal = journal_open(path), .saved_step = -1};
+        outcome_init(&run.outcome, 7);
+        (void)lead_run_decide(&run, OUTCOME_TIMED_OUT, CAUSE_NONE, "%s", ""); /* it is the first */
+        lead_run_add_end(&run, "n1", &rows[i].n1);
+        lead_run_add_end(&run, "n2", &rows[i].n2);
+        lead_run_end(&run);
+        assert_true(run.outcome.last_step == rows[i].last_step);
+        outcome_fini(&run.outcome);
+        journal_close(run.journal);
+        assert_int_equal(unlink(path), 0);
+        remove_outcome(world);
+    }
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_shard_without_lines_is_not_run, setup, teardown),
         cmocka_unit_test_setup_teardown(a_phase_that_has_succeeded_leaves_no_shards, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(shards_count_as_steps_of_the_phase, setup, teardown),
         cmocka_unit_test_setup_teardown(the_message_names_a_missing_input, setup, teardown),
         cmocka_unit_test_setup_teardown(the_search_for_shards_can_be_stopped_at_any_time, setup,
                                         teardown),

@@ -118,6 +118,7 @@ static void people_read_figures_and_what_to_delete(void **state)
     };
     const struct saved *const spare[] = {&items[0], &items[1]};
     struct space_facts facts = {.size = 8400000000, .every_s = 2000};
+    const struct space_facts small = {.size = 3000000, .is_outside = true};
     const struct {
         char *told;
         const char *expected;
@@ -129,6 +130,12 @@ static void people_read_figures_and_what_to_delete(void **state)
         {space_warning(&facts, 999960, "/out", spare, 0),
          "no room for the next checkpoint in /out: 1.0 MB free, 8.4 GB for each checkpoint; no old "
          "checkpoint of the phase can be deleted: make room otherwise"},
+        {space_warning(&small, 2999000, "/data", spare, 0),
+         "no room for the next checkpoint in /data: 2.999 MB free, 3.000 MB for each checkpoint; "
+         "phased deletes nothing outside $PHASED_OUT: make room yourself"},
+        {space_warning(&small, 11980000, "/data", spare, 1),
+         "room for only 3 more checkpoints in /data: 11.98 MB free, 3.00 MB for each checkpoint; "
+         "if you do not need them, delete 1 old checkpoint (8.4 GB): rm -r '/out/step 2.pt'"},
         {space_reason(&facts, 512, spare, 2),
          "no room for the next checkpoint: 512 bytes free, 8.4 GB for each checkpoint; delete old "
          "checkpoints (2 have 16.7 GB, `phasectl why` names them), then release"},
@@ -204,6 +211,7 @@ static void spare_checkpoints_are_listed_and_stay(void **state)
         assert_int_equal(look.bytes, sum);
         assert_int_equal(look.saved, strlen(rows[i].sizes));
         assert_int_equal(look.bound, UINT_MAX);
+        assert_false(look.is_outside);
         const struct saved **spare = checkpoints_spare(checkpoints, &count);
         for (size_t j = 0; j < count; j++)
             text_addf(&listed, "%lld ", (long long)spare[j]->step);
@@ -219,6 +227,22 @@ static void spare_checkpoints_are_listed_and_stay(void **state)
         folder_remove(state);
         folder_make(state);
     }
+}
+
+static void checkpoints_outside_the_folder_of_the_phase_are_known(void **state)
+{
+    (void)state;
+    struct checkpoints *checkpoints;
+    struct space_look look;
+    char *pattern = text_format("%s/c_{step}", folder), *path = text_format("%s/c_1", folder);
+    assert_int_equal(file_replace(path, "1", 1, 0600, NULL), 0);
+    assert_int_equal(checkpoints_new(pattern, "/out", 0, note_nothing, NULL, &checkpoints, NULL),
+                     0);
+    checkpoints_space(checkpoints, &look);
+    assert_true(look.is_outside);
+    checkpoints_free(checkpoints);
+    free(path);
+    free(pattern);
 }
 
 static void the_space_of_a_folder_is_known(void **state)
@@ -259,6 +283,8 @@ int main(void)
         cmocka_unit_test(a_long_command_is_not_cut_in_the_middle),
         cmocka_unit_test_setup_teardown(spare_checkpoints_are_listed_and_stay, folder_make,
                                         folder_remove),
+        cmocka_unit_test_setup_teardown(checkpoints_outside_the_folder_of_the_phase_are_known,
+                                        folder_make, folder_remove),
         cmocka_unit_test(the_space_of_a_folder_is_known),
         cmocka_unit_test(the_folder_of_a_pattern_has_no_wildcards),
     };

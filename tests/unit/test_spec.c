@@ -271,7 +271,7 @@ static const struct {
     {{"c=x=y"},
      "{\"a\":1,\"b\":2,\"double\":2}",
      "{\"a\":3,\"b\":2,\"double\":6,\"c\":\"x=y\"}",
-     ""},
+     "F: warning: --set c: the file has the number 4 here, and x=y is a text\n"},
     {{"b==3 * a"}, "{\"a\":1,\"b\":3,\"double\":2}", "{\"a\":3,\"b\":9,\"double\":6,\"c\":4}", ""},
     {{"a=5", "one.a=6"},
      "{\"a\":6,\"b\":2,\"double\":12}",

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/metrics/extract.h"
+#include "lib/metrics/peak.h"
 #include "lib/metrics/speed.h"
 #include "lib/text.h"
 
@@ -144,13 +145,13 @@ static void a_message_says_why_mfu_cannot_be_computed(void **state)
         {"{" SIZES "}", "NVIDIA H200", "step=1 loss=2",
          "mfu cannot be computed: the program prints no tokens per second"},
         {"{" SIZES "}", NULL, "step=1 tok_s=400000",
-         "mfu cannot be computed: no driver names the GPUs; set mfu.peak_tflops to what one of "
-         "them can do"},
+         "mfu cannot be computed: no driver names the GPUs; set mfu.peak_tflops to what one GPU "
+         "can do"},
         {"{" SIZES "}", "NVIDIA Titan", "step=1 tok_s=400000",
          "mfu cannot be computed: the speed of NVIDIA Titan is not known; set mfu.peak_tflops"},
         {"{" SIZES "}", "NVIDIA H200", "step=1 tok_s=4000000",
-         "mfu cannot be computed: 503 percent is impossible; are the sizes in mfu right, "
-         "and is tokens_per_s?"},
+         "mfu cannot be computed: 503 percent is impossible; check the sizes in mfu, "
+         "and tokens_per_s"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct world world;
@@ -265,7 +266,7 @@ static void a_gpu_is_known_by_whole_words_of_its_name(void **state)
         {"", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        assert_true(speed_peak_tflops(rows[i].model) == rows[i].tflops);
+        assert_true(peak_tflops(rows[i].model) == rows[i].tflops);
 }
 
 int main(void)

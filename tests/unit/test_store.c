@@ -180,6 +180,7 @@ static char *checked_names(const struct record *record, const char *table, const
 #define STATE_NAME(symbol, name, flag)          " " name
 #define WORD_NAME(symbol, name)                 " " name
 #define STOP_NAME(symbol, name, outcome, cause) " " name
+#define CAUSE_NAME                              STOP_NAME
 static const char none[] = " none";
 
 static void the_checks_name_what_the_core_names(void **state)
@@ -201,14 +202,16 @@ static void the_checks_name_what_the_core_names(void **state)
         {"phase", "hold", PHASE_HOLDS(WORD_NAME)},
         {"phase", "hold_budget", BUDGETS(WORD_NAME)},
         {"run", "state", RUN_STATES(STATE_NAME)},
+        {"run", "wish", RUN_WISHES(WORD_NAME)},
         {"run", "outcome", RUN_OUTCOMES(WORD_NAME)},
-        {"run", "cause", RUN_CAUSES(WORD_NAME)},
+        {"run", "cause", RUN_CAUSES(CAUSE_NAME)},
         {"run", "stop_reason", STOP_REASONS(STOP_NAME)},
         {"failure", "blame", FAILURE_BLAMES(WORD_NAME)},
         {"event", "type", EVENT_TYPES(WORD_NAME)},
         {"event", "result", GATE_RESULTS(WORD_NAME)},
         {"outbox", "kind", kept},
         {"verdict", "outcome", outcomes},
+        {"notice", "kind", NOTICE_KINDS(WORD_NAME)},
         {"preflight", "outcome", PREFLIGHT_OUTCOMES(WORD_NAME)},
         {"preflight_row", "outcome", PREFLIGHT_OUTCOMES(WORD_NAME)},
         {"remedy", "resume", REMEDY_RESUMES(WORD_NAME)},
@@ -357,7 +360,7 @@ static void a_record_with_another_migration_of_the_same_number_is_refused(void *
     tamper(&record, "UPDATE migration SET digest = 'beef' WHERE version = 2");
     assert_int_equal(store_open(record.path, "/runs", &record.store, &err), -ENOTSUP);
     if (!strstr(err.message,
-                "made its schema 2: 002_on_the_nodes beef, this one's is 002_on_the_nodes "))
+                "made its schema 2: 002_on_the_nodes beef; this build has 002_on_the_nodes "))
         fail_msg("%s", err.message);
     assert_non_null(strstr(err.message, "move the file away"));
     record_close(&record);
@@ -427,17 +430,17 @@ static void all_migrations_are_applied_together_or_not_at_all(void **state)
     struct record record;
     struct error err;
     record_open(&record);
-    struct embedded_sql steps[MIGRATION_COUNT + 2] = {0};
-    memcpy(steps, migrations, sizeof *steps * MIGRATION_COUNT);
-    steps[MIGRATION_COUNT] = (struct embedded_sql){"more", "CREATE TABLE more (id INTEGER) STRICT"};
-    steps[MIGRATION_COUNT + 1] = (struct embedded_sql){
+    struct embedded_sql list[MIGRATION_COUNT + 2] = {0};
+    memcpy(list, migrations, sizeof *list * MIGRATION_COUNT);
+    list[MIGRATION_COUNT] = (struct embedded_sql){"more", "CREATE TABLE more (id INTEGER) STRICT"};
+    list[MIGRATION_COUNT + 1] = (struct embedded_sql){
         "bad", "CREATE TABLE worse (id INTEGER) STRICT; CREATE TABLE workflow (id INTEGER)"};
-    assert_int_equal(store_migrate(record.store, steps, MIGRATION_COUNT + 2, &err), -EINVAL);
+    assert_int_equal(store_migrate(record.store, list, MIGRATION_COUNT + 2, &err), -EINVAL);
     assert_true(text_starts(err.message, "bad: "));
     assert_version(&record, MIGRATION_COUNT);
     record_assert(&record, "SELECT count(*) FROM sqlite_schema WHERE name IN ('more', 'worse')",
                   "0");
-    assert_int_equal(store_migrate(record.store, steps, MIGRATION_COUNT + 1, &err), 0);
+    assert_int_equal(store_migrate(record.store, list, MIGRATION_COUNT + 1, &err), 0);
     assert_version(&record, MIGRATION_COUNT + 1);
     record_assert(&record, "SELECT count(*) FROM more", "0");
     record_close(&record);

@@ -1,4 +1,4 @@
-/* Telemetry: seconds of GPUs as JSON, and how they are combined. */
+/* Telemetry: seconds of GPUs as JSON, how they are combined, and which GPUs a list names. */
 #include "tests/unit/unit.h"
 
 #include "lib/clock.h"
@@ -7,6 +7,7 @@
 #include "lib/metrics/guards.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/text.h"
+#include "worker/gpu_list.h"
 #include "worker/metrics/rows.h"
 #include "worker/protocol/journal.h"
 #include "worker/telemetry/gpu_metrics.h"
@@ -15,6 +16,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -240,7 +242,7 @@ static void world_step(struct world *world, int64_t step)
 static void world_entry(void *context, const struct entry *entry)
 {
     char *values = json_dumps(entry->values, JSON_REAL_PRECISION(6));
-    text_addf(context, "%d %s; ", (int)entry->step, values);
+    text_addf(context, "%d%s %s; ", (int)entry->step, entry->is_stepless ? "?" : "", values);
     free(values);
 }
 
@@ -287,9 +289,25 @@ static void without_steps_the_row_has_the_mean_of_all_the_time(void **state)
     world_pass(&world, 10, 90);
     world_pass(&world, 10, 70);
     world_pass(&world, 10, 20);
-    expect_metrics(&world, "7 {\"gpu_util\": 90.0, \"gpu_util_min\": 90.0, \"gpu_mem_gb\": 2.1}; "
-                           "7 {\"gpu_util\": 80.0, \"gpu_util_min\": 80.0, \"gpu_mem_gb\": 2.1}; "
-                           "7 {\"gpu_util\": 60.0, \"gpu_util_min\": 60.0, \"gpu_mem_gb\": 2.1}; ");
+    expect_metrics(&world,
+                   "7? {\"gpu_util\": 90.0, \"gpu_util_min\": 90.0, \"gpu_mem_gb\": 2.1}; "
+                   "7? {\"gpu_util\": 80.0, \"gpu_util_min\": 80.0, \"gpu_mem_gb\": 2.1}; "
+                   "7? {\"gpu_util\": 60.0, \"gpu_util_min\": 60.0, \"gpu_mem_gb\": 2.1}; ");
+    world_fini(&world);
+}
+
+/* The program may print the step at which it began. */
+static void a_row_with_a_step_is_not_an_entry_without_steps(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, "mean(gpu_util)");
+    world_pass(&world, 10, 90);
+    world_step(&world, 7);
+    world_pass(&world, 10, 70);
+    expect_metrics(&world, "7? {\"gpu_util\": 90.0, \"gpu_util_min\": 90.0, \"gpu_mem_gb\": 2.1}; "
+                           "7 {\"loss\": 1.0, \"gpu_util\": 80.0, \"gpu_util_min\": 80.0, "
+                           "\"gpu_mem_gb\": 2.1}; ");
     world_fini(&world);
 }
 
@@ -344,6 +362,35 @@ static void the_least_busy_gpu_is_the_one_with_the_lowest_mean(void **state)
     world_fini(&world);
 }
 
+static void a_list_names_gpus_as_cuda_reads_it(void **state)
+{
+    (void)state;
+    static const char *const uuids[] = {"GPU-a0", "GPU-b1", ""};
+    static const struct {
+        const char *list, *named; /* the numbers of the named GPUs, of 0 to 2; - for an entry */
+    } rows[] = {
+        {"", ""},        {"0,1", "01"},     {"2", "2"},     {"1,0", "10"},       {"0,-1,1", "0"},
+        {"-1", ""},      {"0, -1,1", "0"},  {"0, 1", "01"}, {"GPU-b1", "1"},     {"GPU-a,2", "02"},
+        {"GPU-", "-"},   {"GPU", "-"},      {"GPU-c", "-"}, {"0x1", "-"},        {"1 ", "-"},
+        {"0,,1", "0-1"}, {"MIG-a,1", "-1"}, {"+1", "-"},    {"4294967297", "-"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct text named = {0};
+        const char *list = rows[i].list;
+        char name[GPU_LIST_NAME_SIZE];
+        while (gpu_list_next(&list, name)) {
+            size_t before = named.size;
+            for (unsigned gpu = 0; gpu < 3; gpu++)
+                if (gpu_list_names(name, gpu, uuids[gpu]))
+                    text_addf(&named, "%u", gpu);
+            text_add(&named, named.size > before ? "" : "-");
+        }
+        if (strcmp(text_string(&named), rows[i].named) != 0)
+            fail_msg("\"%s\" names %s", rows[i].list, text_string(&named));
+        text_fini(&named);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,8 +403,10 @@ int main(void)
         cmocka_unit_test(an_xid_of_a_gpu_is_news_once_a_minute),
         cmocka_unit_test(a_row_of_the_newest_step_has_the_mean_of_ten_seconds),
         cmocka_unit_test(without_steps_the_row_has_the_mean_of_all_the_time),
+        cmocka_unit_test(a_row_with_a_step_is_not_an_entry_without_steps),
         cmocka_unit_test(guards_judge_every_second_of_a_step),
         cmocka_unit_test(the_least_busy_gpu_is_the_one_with_the_lowest_mean),
+        cmocka_unit_test(a_list_names_gpus_as_cuda_reads_it),
     };
     return cmocka_run_group_tests_name("telemetry", tests, NULL, NULL);
 }

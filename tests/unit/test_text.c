@@ -110,6 +110,16 @@ static void a_node_has_a_name_that_is_good_in_paths_and_lists(void **state)
     assert_true(text_is_node(longest + 1));
 }
 
+static void a_name_ends_where_other_characters_begin(void **state)
+{
+    (void)state;
+    assert_int_equal(text_name_size("", "_"), 0);
+    assert_int_equal(text_name_size("a_1-b", "_"), 3);
+    assert_int_equal(text_name_size("a_1-b", "-_"), 5);
+    assert_int_equal(text_name_size("-b", "-"), 2);
+    assert_int_equal(text_name_size("\xc3\xa9", "_"), 0);
+}
+
 static void a_replaced_file_reads_back(void **state)
 {
     (void)state;
@@ -163,6 +173,35 @@ static void characters_that_a_terminal_obeys_become_visible(void **state)
     }
 }
 
+static void an_escape_sequence_ends_where_a_terminal_ends_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } rows[] = {
+        {"loss", 0},
+        {"", 0},
+        {"\033[31mred", 5},
+        {"\033[?25lbar", 6},
+        {"\033[1 qbar", 5},
+        {"\033[31\nred", 4}, /* a newline ends nothing, and is not a part */
+        {"\033[31", 4},
+        {"\033(B1.5", 3},
+        {"\0337bar", 2},
+        {"\033Mbar", 2},
+        {"\033]0;title\abar", 10},
+        {"\033]8;;https://a.b/c\033\\link", 20},
+        {"\033_Gi=1;AAAA\033\\bar", 13},
+        {"\033]0;title", 9},
+        {"\033\033[31m", 1},
+        {"\033", 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(text_escape_size(rows[i].bytes, strlen(rows[i].bytes)), rows[i].size);
+    assert_int_equal(text_escape_size("\033\000", 2), 1);
+}
+
 static void json_has_names_for_numbers_that_it_lacks(void **state)
 {
     (void)state;
@@ -196,8 +235,10 @@ int main(void)
         cmocka_unit_test(a_name_is_suggested_only_if_it_is_near),
         cmocka_unit_test(a_list_has_items_between_commas),
         cmocka_unit_test(a_node_has_a_name_that_is_good_in_paths_and_lists),
+        cmocka_unit_test(a_name_ends_where_other_characters_begin),
         cmocka_unit_test(a_replaced_file_reads_back),
         cmocka_unit_test(characters_that_a_terminal_obeys_become_visible),
+        cmocka_unit_test(an_escape_sequence_ends_where_a_terminal_ends_it),
         cmocka_unit_test(json_has_names_for_numbers_that_it_lacks),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);

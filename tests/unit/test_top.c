@@ -110,6 +110,20 @@ static void five_hundred_workflows_are_one_screen(void **state)
     }
 }
 
+static void a_held_phase_is_told_while_another_branch_runs(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_answer(&world, PATHS_WORKFLOWS,
+                     "{'workflows': [{'workflow': 7, 'name': 'trm', 'state': 'running',"
+                     " 'submitted': 1.0, 'phases': [{'phase': 'sleeps', 'state': 'active'},"
+                     " {'phase': 'judged', 'state': 'held', 'hold': 'gate'}]}], 'total': 1}");
+    (void)top_world_picture(&world, 24, 80);
+    assert_true(text_starts(top_world_row(&world, 2), "       7  trm   held   judged"));
+    top_world_fini(&world);
+}
+
 static void what_is_not_listed_is_counted(void **state)
 {
     (void)state;
@@ -398,9 +412,10 @@ static void what_stops_all_work_is_told(void **state)
     top_world_init(&world);
     top_world_answer(&world, PATHS_PING,
                      "{'cluster': {'name': 'c', 'answering': false, 'message': 'timed out'},"
-                     " 'trouble': 'disk full'}");
-    assert_non_null(strstr(top_world_picture(&world, 10, 80),
-                           "the record cannot be written, so nothing new begins: disk full\n"
+                     " 'home': '/h', 'trouble': 'disk full', 'trouble_since': 1790000000}");
+    assert_non_null(strstr(top_world_picture(&world, 10, 160),
+                           ": what is shown is of that time, and nothing new begins: disk full "
+                           "(home /h)\n"
                            "Slurm does not answer, so nothing new begins: timed out\n"));
     top_world_fini(&world);
 }
@@ -527,6 +542,7 @@ int main(void)
         cmocka_unit_test(a_list_shows_what_fits),
         cmocka_unit_test(a_long_name_leaves_room_for_the_other_columns),
         cmocka_unit_test(five_hundred_workflows_are_one_screen),
+        cmocka_unit_test(a_held_phase_is_told_while_another_branch_runs),
         cmocka_unit_test(what_is_not_listed_is_counted),
         cmocka_unit_test(a_workflow_whose_jobs_only_wait_is_queued),
         cmocka_unit_test(the_bar_of_a_matrix_counts_its_members),

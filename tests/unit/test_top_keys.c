@@ -122,7 +122,7 @@ static const char *decision(struct top_world *world)
     double wait_s;
     bool is_one = wants_next(&world->model, world->clock_s, &request, &wait_s) &&
                   request.kind == REQUEST_DECIDE;
-    (void)snprintf(text, sizeof text, "%s %s", is_one ? request.verb : "",
+    (void)snprintf(text, sizeof text, "%s %s", is_one ? phase_command_name(request.command) : "",
                    is_one ? address_text(&request.address, name) : "");
     if (is_one)
         model_ask(&world->model, &request, world->clock_s);
@@ -136,7 +136,7 @@ static void decisions_are_about_what_is_selected(void **state)
     top_world_init(&world);
     top_world_workflow(&world);
     (void)top_world_picture(&world, 24, 80);
-    top_world_press(&world, 'p');
+    top_world_type(&world, "py");
     assert_string_equal(decision(&world), "promote 7");
     assert_string_equal(decision(&world), ""); /* it is sent once */
     top_world_press(&world, 'r');
@@ -147,7 +147,7 @@ static void decisions_are_about_what_is_selected(void **state)
     top_world_press(&world, 'h');
     assert_string_equal(decision(&world), "hold 7/train");
     top_world_press(&world, TOP_KEY_ENTER);
-    top_world_press(&world, 'p');
+    top_world_type(&world, "py");
     assert_string_equal(decision(&world), "promote 7/train"); /* its run is shown */
     top_world_fini(&world);
 }
@@ -197,6 +197,24 @@ static void a_cancel_wants_a_yes(void **state)
     assert_false(world.model.is_over);
     top_world_type(&world, "cy");
     assert_string_equal(decision(&world), "cancel 7");
+    top_world_fini(&world);
+}
+
+static void a_promotion_wants_a_yes(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_workflow(&world);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_type(&world, "p");
+    assert_string_equal(decision(&world), "");
+    assert_string_equal(last_row(&world), "promote 7, whatever the gate says? y/n");
+    top_world_type(&world, "q"); /* anything but y is a no, and does nothing else */
+    assert_string_equal(decision(&world), "");
+    assert_false(world.model.is_over);
+    top_world_type(&world, "py");
+    assert_string_equal(decision(&world), "promote 7");
     top_world_fini(&world);
 }
 
@@ -563,6 +581,7 @@ int main(void)
         cmocka_unit_test(decisions_are_about_what_is_selected),
         cmocka_unit_test(a_decision_waits_until_the_one_before_is_sent),
         cmocka_unit_test(a_cancel_wants_a_yes),
+        cmocka_unit_test(a_promotion_wants_a_yes),
         cmocka_unit_test(what_has_ended_is_not_cancelled),
         cmocka_unit_test(what_a_person_holds_is_released),
         cmocka_unit_test(a_workflow_is_held_while_anything_of_it_is_under_way),

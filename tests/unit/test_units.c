@@ -7,6 +7,7 @@
 #include "lib/units.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 struct row {
@@ -36,6 +37,8 @@ static const struct row durations[] = {
     {"90", -1, "must be a duration with a unit (90s, 90m, 90h)"},
     {"00", -1, "must be a duration with a unit"},
     {"01:30:00", -1, "must be a duration: write 1h30m"},
+    {"1:30", -1, "must be a duration: 1:30 could mean 1m30s or 1h30m: write one of them"},
+    {"05:00", -1, "must be a duration: 05:00 could mean 5m0s or 5h0m: write one of them"},
     {"1-00:00:00", -1, "must be a duration: write 1h30m"},
     {"", -1, "must be a duration (such as"},
     {"h", -1, "must be a duration (such as"},
@@ -180,8 +183,18 @@ static void amounts_keep_the_digits_that_were_written(void **state)
     char text[AMOUNT_SIZE], share[AMOUNT_SHARE_SIZE];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_string_equal(amount_format(rows[i].amount, rows[i].value, text), rows[i].text);
-    assert_string_equal(amount_format_counted(AMOUNT_USD, 1234567, text), "$1234567.00");
+    assert_string_equal(amount_format_counted(AMOUNT_USD, 1234567, NAN, text), "$1234567.00");
     assert_string_equal(amount_format_share(AMOUNT_USD, 7.016, 1e6, share), "$7.02 of $1000000");
+    assert_string_equal(amount_format_share(AMOUNT_USD, 6.999, 7, share), "$6.999 of $7");
+    assert_string_equal(amount_format_share(AMOUNT_USD, 7, 7, share), "$7.00 of $7");
+    assert_string_equal(amount_format_share(AMOUNT_USD, 0.0021, 0.002, share), "$0.0021 of $0.002");
+    assert_string_equal(amount_format_share(AMOUNT_GPU_HOURS, 0.125, 0.12, share),
+                        "0.125 of 0.12 GPU hours");
+    assert_string_equal(amount_format_share(AMOUNT_GPU_HOURS, 0.155, 0.15, share),
+                        "0.155 of 0.15 GPU hours"); /* the binary number is below 0.155 */
+    assert_string_equal(amount_format_share(AMOUNT_GPU_HOURS, 0.0021, 0.002, share),
+                        "0.0021 of 0.002 GPU hours");
+    assert_string_equal(amount_format_counted(AMOUNT_HOURS, 2.0004, 2, text), "2.0004 hours");
     assert_string_equal(amount_format_range(AMOUNT_USD, 245, 490, share), "$245 to $490");
     assert_string_equal(amount_format_range(AMOUNT_HOURS, 0.5, 1, share), "0.5 to 1 hours");
     assert_string_equal(amount_format_range(AMOUNT_HOURS, 5, 5, share), "5 hours");

@@ -103,6 +103,8 @@ static const struct {
     const char *names, *variants, *problems;
 } problem_rows[] = {
     {"[\"bgi\"]", "  big: {}\n", "F: --with: no variant is called bgi (did you mean big?)\n"},
+    {"[\"big\"]", "  big:\n",
+     "F:6:3: variants.big: must be a map of what this variant changes in the file\n"},
     {"[\"big\", \"big\"]", "  big: {}\n", "F: --with: big is given twice\n"},
     {"[\"big\"]", "  big: {phases: {c: null}}\n",
      "F:6:18: variants.big.phases.c: there is no such phase to remove\n"},

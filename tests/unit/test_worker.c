@@ -11,10 +11,13 @@
 #include "worker/node/tail.h"
 #include "worker/process/environment.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +113,19 @@ static void a_log_that_has_ended_has_its_last_line_and_may_go_on(void **state)
     free(text);
 }
 
+static void the_last_line_has_no_escape_sequences(void **state)
+{
+    (void)state;
+    static const char printed[] =
+        "\033]0;python train.py\a\033[1mepoch 1\033(B\033[m\tdone \033[K\n\033[31m\n";
+    struct ranklog *ranklog = ranklog_open(folder, 0, 0);
+    ranklog_feed(ranklog, printed, strlen(printed));
+    char *last = ranklog_last_line(ranklog);
+    assert_string_equal(last, "epoch 1 done");
+    free(last);
+    ranklog_close(ranklog);
+}
+
 static void a_log_keeps_its_beginning_and_its_newest_part(void **state)
 {
     (void)state;
@@ -140,6 +156,71 @@ static void a_log_that_cannot_be_written_is_counted(void **state)
     struct ranklog *ranklog = ranklog_open("/nowhere", 0, 0);
     ranklog_feed(ranklog, "a\nb\n", 4);
     assert_int_equal(ranklog_lost(ranklog, NULL), 2);
+    ranklog_close(ranklog);
+}
+
+/* A limit on the size of files acts like a full disk. */
+static void limit_file_size(rlim_t size)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = size;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void a_full_disk_cuts_a_line_and_the_next_one_begins_anew(void **state)
+{
+    (void)state;
+    int reason;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    struct ranklog *ranklog = ranklog_open(folder, 0, 0);
+    limit_file_size(40); /* the time has 25 characters */
+    ranklog_feed(ranklog, "whole\ncut short\nlost\n", strlen("whole\ncut short\nlost\n"));
+    limit_file_size(RLIM_INFINITY);
+    assert_int_equal(ranklog_lost(ranklog, &reason), 2);
+    assert_int_equal(reason, EFBIG);
+    ranklog_feed(ranklog, "next\n", strlen("next\n"));
+    assert_int_equal(ranklog_lost(ranklog, NULL), 2);
+    ranklog_close(ranklog);
+    char *path = text_format("%s/rank-0.log", folder), *data;
+    assert_int_equal(file_read(path, 1 << 20, &data, NULL, NULL), 0);
+    const char *second = strchr(data, '\n') + 1, *third = strchr(second, '\n');
+    assert_true(text_starts(data + 25, "whole\n"));
+    assert_non_null(third);
+    assert_int_equal(third - data, 40);
+    assert_string_equal(third + 1 + 25, "next\n");
+    free(data);
+    free(path);
+}
+
+static void an_opened_log_ends_a_line_that_was_cut(void **state)
+{
+    (void)state;
+    static const char cut[] = "2026-11-20T12:00:00.000Z cut";
+    char *path = text_format("%s/rank-0.log", folder);
+    assert_int_equal(file_replace(path, cut, strlen(cut), 0600, NULL), 0);
+    struct ranklog *ranklog = ranklog_open(folder, 0, 0);
+    ranklog_feed(ranklog, "next\n", strlen("next\n"));
+    ranklog_close(ranklog);
+    char *text = log_text("rank-0.log");
+    assert_string_equal(text, "cut|next|");
+    free(text);
+    free(path);
+}
+
+/* As on NFS, where close() may be the first to say that the disk is full. A descriptor that is not
+ * open stands for this. */
+static void a_log_that_cannot_be_closed_is_counted(void **state)
+{
+    (void)state;
+    int reason, next = dup(0);
+    assert_true(next >= 0 && close(next) == 0);
+    struct ranklog *ranklog = ranklog_open(folder, 0, 0);
+    ranklog_feed(ranklog, "a\n", 2);
+    assert_int_equal(close(next), 0);
+    ranklog_end(ranklog);
+    assert_int_equal(ranklog_lost(ranklog, &reason), 1);
+    assert_int_equal(reason, EBADF);
     ranklog_close(ranklog);
 }
 
@@ -345,8 +426,12 @@ int main(void)
         cmocka_unit_test(lines_are_the_same_however_the_bytes_come),
         TEST(a_log_has_a_line_for_each_line_with_the_time_before_it),
         TEST(a_log_that_has_ended_has_its_last_line_and_may_go_on),
+        TEST(the_last_line_has_no_escape_sequences),
         TEST(a_log_keeps_its_beginning_and_its_newest_part),
         cmocka_unit_test(a_log_that_cannot_be_written_is_counted),
+        TEST(a_full_disk_cuts_a_line_and_the_next_one_begins_anew),
+        TEST(an_opened_log_ends_a_line_that_was_cut),
+        TEST(a_log_that_cannot_be_closed_is_counted),
         TEST(a_tail_follows_a_file_that_appears_grows_is_cut_or_replaced),
         cmocka_unit_test(a_report_fits_into_what_srun_passes_on_in_one_piece),
         cmocka_unit_test(a_report_fits_with_the_backslashes_of_its_texts),

@@ -148,7 +148,7 @@ each_job_has_its_worker() {
 # A training of one phase, which a preemption may interrupt.
 training_begins() {
     old daemon start
-    training >"$PHASED_HOME/spec.yaml"
+    training 110 >"$PHASED_HOME/spec.yaml"
     old submit "$PHASED_HOME/spec.yaml"
     eventually 120 past 1/train 25
 }

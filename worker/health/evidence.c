@@ -4,6 +4,7 @@
 #include "lib/clock.h"
 #include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/protocol/told_evidence.h"
 #include "lib/secrets.h"
 #include "lib/text.h"
 #include "worker/process/processes.h"
@@ -136,22 +137,13 @@ __attribute__((format(printf, 3, 4))) static size_t evidence_read(char *buffer, 
     return count > 0 ? (size_t)count : 0;
 }
 
-/* Makes a JSON string of any bytes. */
-static json_t *evidence_string(const char *text)
+/* Keeps printable ASCII only. NULL: the text is empty. */
+static const char *evidence_plain(char *text)
 {
-    char *copy = xstrdup(text);
-    for (char *at = copy; *at; at++)
+    for (char *at = text; *at; at++)
         if ((unsigned char)*at < ' ' || (unsigned char)*at >= 127)
             *at = '?';
-    json_t *string = json_string(copy);
-    free(copy);
-    return string;
-}
-
-static void evidence_set(json_t *json, const char *name, const char *text)
-{
-    if (*text)
-        json_object_set_new(json, name, evidence_string(text));
+    return *text ? text : NULL;
 }
 
 /* Reads where a thread sleeps: the name of a kernel function, or "0" if the kernel hides it. */
@@ -195,22 +187,22 @@ static unsigned evidence_count_sockets(pid_t pid)
     return sockets;
 }
 
-static void evidence_add_command(json_t *json, pid_t pid, const json_t *secrets)
+/* The beginning of the command line; the caller frees it. NULL: it cannot be read. */
+static char *evidence_read_command(pid_t pid, const json_t *secrets)
 {
     char path[64], *command;
     size_t size;
     (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid); /* fits */
     if (file_read(path, EVIDENCE_READ_MAX, &command, &size, NULL) < 0)
-        return;
+        return NULL;
     while (size && !command[size - 1])
         size--;
     for (size_t i = 0; i < size; i++)
         if (!command[i])
             command[i] = ' ';
-    command = secrets_scrub(secrets, command); /* before the cut, which may leave a part of one */
+    command = secrets_scrub(secrets, command); /* before the cut, which may cut a secret */
     command[strnlen(command, EVIDENCE_COMMAND_MAX)] = '\0';
-    evidence_set(json, "command", command);
-    free(command);
+    return command;
 }
 
 /* --- One process ------------------------------------------------------------------------------ */
@@ -236,26 +228,29 @@ static enum sight_kind sight_kind(const struct sight *sight)
 static json_t *sight_to_json(const struct sight *sight, int rank, const json_t *secrets)
 {
     static const char *const does[] = {"sleeps", "spins", "stuck"};
-    const struct process *process = &sight->process;
-    const char state[] = {process->state, '\0'};
+    struct process process = sight->process;
+    const char state[] = {process.state, '\0'};
     char folder[64], call[EVIDENCE_WORD_SIZE], wait[EVIDENCE_WORD_SIZE];
-    json_t *json =
-        json_pack("{s:i, s:i, s:s, s:f, s:i, s:i}", "pid", (int)process->pid, "parent",
-                  (int)process->parent, "state", state, "cpu", sight->cpu, "threads",
-                  (int)process->threads, "sockets", (int)evidence_count_sockets(process->pid));
-    if (!json)
-        abort();
-    if (rank >= 0)
-        json_object_set_new(json, "rank", json_integer(rank));
-    evidence_set(json, "does", does[sight_kind(sight)]);
-    evidence_set(json, "name", process->name);
-    if (!sight->is_stuck)
-        evidence_add_command(json, process->pid, secrets);
-    (void)snprintf(folder, sizeof folder, "/proc/%d", (int)process->pid);
+    char *command = sight->is_stuck ? NULL : evidence_read_command(process.pid, secrets);
+    (void)snprintf(folder, sizeof folder, "/proc/%d", (int)process.pid);
     evidence_read_call(folder, call);
     evidence_read_wait(folder, wait);
-    evidence_set(json, "call", call);
-    evidence_set(json, "wait", wait);
+    const struct told_process told = {
+        .pid = process.pid,
+        .parent = process.parent,
+        .state = state,
+        .cpu = sight->cpu,
+        .threads = process.threads,
+        .sockets = evidence_count_sockets(process.pid),
+        .rank = rank,
+        .does = does[sight_kind(sight)],
+        .name = evidence_plain(process.name),
+        .command = command ? evidence_plain(command) : NULL,
+        .call = evidence_plain(call),
+        .wait = evidence_plain(wait),
+    };
+    json_t *json = told_process_to_json(&told);
+    free(command);
     return json;
 }
 
@@ -303,10 +298,10 @@ static char *evidence_summary(const struct sight *sight, int rank,
 {
     static const char *const verbs[] = {"sleeps", "spins", "waits uninterruptibly"};
     unsigned sum = counts[SIGHT_SLEEPS] + counts[SIGHT_SPINS] + counts[SIGHT_STUCK];
+    struct process process = sight->process;
+    const char *name = evidence_plain(process.name);
     struct text text = {0};
-    json_t *name = evidence_string(sight->process.name);
-    text_add(&text, json_string_value(name));
-    json_decref(name);
+    text_add(&text, name ? name : "");
     if (rank >= 0)
         text_addf(&text, " of rank %d", rank);
     text_addf(&text, " (pid %d) %s", (int)sight->process.pid, verbs[sight_kind(sight)]);
@@ -359,6 +354,8 @@ json_t *evidence_finish(struct evidence *evidence, const struct evidence_rank *r
     int rank = best ? evidence_rank_of(evidence, best->process.pid, ranks, count) : -1;
     *ret_summary = best ? evidence_summary(best, rank, counts) : text_format("no process is left");
     free(best);
-    return json_pack("{s:f, s:i, s:o}", "seconds", seconds, "omitted", (int)omitted, "processes",
-                     processes);
+    json_t *json = told_evidence_to_json(
+        &(struct told_evidence){.seconds = seconds, .omitted = omitted, .processes = processes});
+    json_decref(processes);
+    return json;
 }

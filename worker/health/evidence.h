@@ -36,16 +36,10 @@ bool evidence_is_stopped(const struct evidence *evidence);
 size_t evidence_pids(const struct evidence *evidence, pid_t *pids, size_t size);
 
 /* Takes the second look. `ret_summary` is one line for people about the most telling process; the
- * caller frees it. Returns this object, without the members that are unknown:
- *
- *   {"seconds": 1.0, "omitted": 0, "processes": [
- *     {"pid", "parent", "rank", "name", "command", "does": "sleeps", "spins" or "stuck" (waits
- *      uninterruptibly), "state": "S", "cpu": 0.98 (of one processor),
- *      "threads", "sockets", "call": "futex", "wait": "futex_wait_queue"}]}
- *
- * `command` is the beginning of the command line. It has "(secret)" in place of each value of
- * `secrets` (lib/secrets.h), which may be NULL. `call` is the system call, and `wait` is the kernel
- * function where the thread sleeps. */
+ * caller frees it. Returns a told_evidence (lib/protocol/told_evidence.h) with `seconds`, `omitted`
+ * and `processes`. Members of a process that are unknown are left out. `command` is the beginning
+ * of the command line. It has "(secret)" in place of each value of `secrets` (lib/secrets.h), which
+ * may be NULL. */
 json_t *evidence_finish(struct evidence *evidence, const struct evidence_rank *ranks, size_t count,
                         const json_t *secrets, char **ret_summary);
 

@@ -91,6 +91,17 @@ bool failure_is_cause(const struct assignment *assignment, const json_t *failure
     return entry && finding_tells_of(entry) == FINDING_CAUSE;
 }
 
+/* The line as a message shows it: without the indentation of source code, and without the folder of
+ * the run's script, which is long and says nothing. */
+static const char *failure_shown_line(const char *line)
+{
+    static const char script[] = "/run.sh: ";
+    line += strspn(line, " \t");
+    const char *at = line[0] == '/' ? strstr(line, script) : NULL;
+    bool is_path = at && strcspn(line, " ") > (size_t)(at - line);
+    return is_path ? at + 1 : line;
+}
+
 void failure_apply(const struct assignment *assignment, const json_t *failure, const char *node,
                    struct outcome *outcome)
 {
@@ -111,9 +122,10 @@ void failure_apply(const struct assignment *assignment, const json_t *failure, c
         outcome->cause = (enum run_cause)cause;
     if (told.rank >= 0)
         outcome_set_message(outcome, "%s on rank %" PRId64 " (%s): %s", title, told.rank, node,
-                            told.line);
+                            failure_shown_line(told.line));
     else
-        outcome_set_message(outcome, "%s%s%s: %s", title, *node ? " on " : "", node, told.line);
+        outcome_set_message(outcome, "%s%s%s: %s", title, *node ? " on " : "", node,
+                            failure_shown_line(told.line));
     (void)snprintf(outcome->node, sizeof outcome->node, "%s", told.blame == BLAME_NODE ? node : "");
     json_decref(outcome->failure);
     outcome->failure = told_failure_to_json(&told);
@@ -134,7 +146,7 @@ void gpu_fault_hear(struct gpu_fault *fault, const struct assignment *assignment
         fault->failure = failure_look_at(assignment, line);
     else if (!text_equal(found_failure_read(fault->failure).line, line))
         return;
-    fault->heard_ms = now_ms; /* of a fault that is told again, the last time counts */
+    fault->heard_ms = now_ms; /* if the fault is reported again, the last time counts */
     fault->seconds = 0;
 }
 

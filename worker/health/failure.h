@@ -56,7 +56,7 @@ struct gpu_fault {
 
 void gpu_fault_fini(struct gpu_fault *fault);
 
-/* The driver reported `line`. The first fault counts, from the last time that it was reported. */
+/* The driver reported `line`. The first fault counts, with the time of its last report. */
 void gpu_fault_hear(struct gpu_fault *fault, const struct assignment *assignment, const char *line,
                     int64_t now_ms);
 

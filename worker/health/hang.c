@@ -3,8 +3,6 @@
 
 #include "worker/protocol/assignment.h"
 
-#include <stddef.h>
-
 void hang_init(struct hang *hang, int setting_s, int64_t now_ms)
 {
     *hang = (struct hang){.setting_s = setting_s, .looked_ms = now_ms};

@@ -3,6 +3,7 @@
 
 #include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/protocol/told_evidence.h"
 #include "lib/text.h"
 #include "worker/process/child.h"
 #include "worker/process/processes.h"
@@ -24,8 +25,8 @@ enum {
 /* A tool that was started. */
 struct tool {
     struct child *child; /* NULL after its end */
-    pid_t of;            /* the inspected process; 0: none */
-    json_t *told;        /* its output, or NULL */
+    pid_t of;            /* the inspected process; 0: the tool inspects the GPUs */
+    char *told;          /* its output, or NULL */
 };
 
 struct tool_set {
@@ -83,17 +84,15 @@ static struct process *inspect_pythons(char **pids, size_t count, size_t *ret_co
 
 /* --- What the tools print --------------------------------------------------------------------- */
 
-/* Keeps printable ASCII only, and cuts the text. NULL: the text is empty. */
-static json_t *inspect_string(const char *text, size_t size_max)
+/* Keeps printable ASCII only, and cuts the text. NULL: the text is empty. The caller frees it. */
+static char *inspect_string(const char *text, size_t size_max)
 {
     struct text clean = {0};
     for (const char *at = text; *at && clean.size < size_max; at++) {
         bool is_plain = *at == '\n' || ((unsigned char)*at >= ' ' && (unsigned char)*at < 127);
         text_add_bytes(&clean, is_plain ? at : "?", 1);
     }
-    json_t *string = clean.size ? json_string(text_string(&clean)) : NULL;
-    text_fini(&clean);
-    return string;
+    return clean.size ? text_steal(&clean) : NULL;
 }
 
 /* Copies what py-spy prints, without the command line of the process: an argument may be a secret,
@@ -116,7 +115,7 @@ static char *inspect_without_command(const char *text)
 }
 
 /* Puts the main thread first. py-spy prints it last, and the text is cut. */
-static json_t *inspect_stacks(const char *output)
+static char *inspect_stacks(const char *output)
 {
     char *text = inspect_without_command(output);
     const char *name = strstr(text, ": \"MainThread\"\n"), *begin = name, *first;
@@ -134,7 +133,7 @@ static json_t *inspect_stacks(const char *output)
     } else {
         text_add(&ordered, text);
     }
-    json_t *string = inspect_string(text_string(&ordered), INSPECT_STACKS_MAX);
+    char *string = inspect_string(text_string(&ordered), INSPECT_STACKS_MAX);
     text_fini(&ordered);
     free(text);
     return string;
@@ -217,17 +216,18 @@ static void inspect_wait(struct tool_set *set)
 
 static json_t *inspect_report(const struct tool_set *set)
 {
-    json_t *report = json_object(), *pythons = json_array();
+    struct told_inspection told = {0};
+    json_t *pythons = json_array();
     for (size_t i = 0; i < set->count; i++) {
         const struct tool *tool = &set->tools[i];
+        const struct told_stacks stacks = {.pid = tool->of, .stacks = tool->told};
         if (tool->told && tool->of)
-            json_array_append_new(
-                pythons, json_pack("{s:i, s:o}", "pid", (int)tool->of, "stacks", tool->told));
+            json_array_append_new(pythons, told_stacks_to_json(&stacks));
         else if (tool->told)
-            json_object_set_new(report, "nvidia_smi", tool->told);
+            told.nvidia_smi = tool->told;
     }
-    if (json_array_size(pythons))
-        json_object_set(report, "python", pythons);
+    told.python = json_array_size(pythons) ? pythons : NULL;
+    json_t *report = told_inspection_to_json(&told);
     json_decref(pythons);
     return report;
 }
@@ -252,6 +252,8 @@ int inspect_main(int argc, char **argv)
     free(pythons);
     inspect_wait(&set);
     json_t *report = inspect_report(&set);
+    for (size_t i = 0; i < set.count; i++)
+        free(set.tools[i].told);
     int status = json_dumpf(report, stdout, JSON_COMPACT);
     json_decref(report);
     return status < 0 || fputs("\n", stdout) < 0 || fflush(stdout) < 0;

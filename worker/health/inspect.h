@@ -1,15 +1,15 @@
 /* `phase-worker inspect PID...`: asks the installed tools that know more about processes and GPUs
  * than /proc does. py-spy tells where the Python programs among the processes are, and nvidia-smi
  * tells about the GPUs. Agents use it (worker/node/watchdog.c), because their loop must not wait
- * for the tools. People may use it, too. It prints one object, without the members that have no
- * answer:
+ * for the tools. People may use it, too. It prints a told_inspection
+ * (lib/protocol/told_evidence.h) without the members that have no answer:
  *
- *   {"python": [{"pid": 4711, "stacks": "..."}], "nvidia_smi": "..."}
+ *   {"nvidia_smi": "...", "python": [{"pid": 4711, "stacks": "..."}]}
  *
  * Its time and its output are bounded. It inspects the INSPECT_PYTHONS_MAX processes with most
- * threads, prints a little more than the main thread of each without its command line, and ends
- * within INSPECT_DEADLINE_MS. A tool that hangs, such as nvidia-smi with a wedged GPU, is left
- * behind. */
+ * threads. It prints the stacks of each process, cut, with the main thread first and without the
+ * command line. It ends within INSPECT_DEADLINE_MS. A tool that hangs, such as nvidia-smi with a
+ * wedged GPU, is left behind. */
 #ifndef PHASED_WORKER_HEALTH_INSPECT_H
 #define PHASED_WORKER_HEALTH_INSPECT_H
 

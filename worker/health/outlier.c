@@ -1,6 +1,7 @@
 /* Counts what processes do, and finds the outlier. */
 #include "worker/health/outlier.h"
 
+#include "lib/protocol/told_evidence.h"
 #include "lib/text.h"
 
 #include <stdbool.h>
@@ -22,51 +23,49 @@ static json_int_t outlier_integer(const json_t *object, const char *name)
     return json_integer_value(json_object_get(object, name));
 }
 
-static char *outlier_who(const json_t *process)
+static char *outlier_who(const struct told_process *process)
 {
     struct text text = {0};
-    const char *name = json_string_value(json_object_get(process, "name"));
-    text_add(&text, name ? name : "a process");
-    if (json_is_integer(json_object_get(process, "rank")))
-        text_addf(&text, " of rank %d", (int)outlier_integer(process, "rank"));
-    text_addf(&text, " (pid %d)", (int)outlier_integer(process, "pid"));
+    text_add(&text, process->name ? process->name : "a process");
+    if (process->rank >= 0)
+        text_addf(&text, " of rank %lld", (long long)process->rank);
+    text_addf(&text, " (pid %lld)", (long long)process->pid);
     return text_steal(&text);
 }
 
-static void outlier_add(json_t *counts, const json_t *process)
+static void outlier_add(json_t *counts, const struct told_process *process)
 {
-    const char *does = json_string_value(json_object_get(process, "does"));
-    json_t *kind = does ? json_object_get(counts, does) : NULL;
-    if (!does)
+    json_t *kind = process->does ? json_object_get(counts, process->does) : NULL;
+    if (!process->does)
         return;
     if (kind) {
         json_object_set_new(kind, "count", json_integer(outlier_integer(kind, "count") + 1));
         return;
     }
     char *who = outlier_who(process);
-    kind = json_pack("{s:i, s:s, s:I}", "count", 1, "who", who, "pid",
-                     outlier_integer(process, "pid"));
-    if (json_is_integer(json_object_get(process, "rank")))
-        json_object_set_new(kind, "rank", json_integer(outlier_integer(process, "rank")));
-    json_object_set_new(counts, does, kind);
+    kind = json_pack("{s:i, s:s, s:I}", "count", 1, "who", who, "pid", (json_int_t)process->pid);
+    if (process->rank >= 0)
+        json_object_set_new(kind, "rank", json_integer(process->rank));
+    json_object_set_new(counts, process->does, kind);
     free(who);
 }
 
 json_t *outlier_count(const json_t *evidence)
 {
-    const json_t *processes = json_object_get(evidence, "processes"), *process;
+    const json_t *processes = told_evidence_read(evidence).processes, *json;
     json_t *counts = json_object();
-    json_int_t most = 0;
+    int64_t most = 0;
     size_t i;
-    json_array_foreach(processes, i, process)
+    json_array_foreach(processes, i, json)
     {
-        json_int_t threads = outlier_integer(process, "threads");
-        most = threads > most ? threads : most;
+        struct told_process process = told_process_read(json);
+        most = process.threads > most ? process.threads : most;
     }
-    json_array_foreach(processes, i, process)
+    json_array_foreach(processes, i, json)
     {
-        if (2 * outlier_integer(process, "threads") >= most)
-            outlier_add(counts, process);
+        struct told_process process = told_process_read(json);
+        if (2 * process.threads >= most)
+            outlier_add(counts, &process);
     }
     return counts;
 }

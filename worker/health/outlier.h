@@ -1,6 +1,6 @@
 /* Finds the process of a hanging run that does something else than comparable processes. Usually
- * all others wait for this process, so it explains the hang. This module is pure. The counts are
- * JSON, because the nodes send them to the lead.
+ * all other processes wait for this process, so it explains the hang. This module is pure. The
+ * counts are JSON, because the nodes send them to the lead.
  *
  * Two processes of a node are comparable if both have at least half as many threads as the process
  * with most threads. So trainers are compared, and their launchers, shells and data loaders are

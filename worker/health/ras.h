@@ -1,5 +1,5 @@
 /* Asks NCCL about the state of its communicators. Each program with NCCL 2.24 or later answers on a
- * port of its node (28028, or the one in NCCL_RAS_ADDR). It answers in text, for all nodes of its
+ * port of its node (28028, or the port in NCCL_RAS_ADDR). It answers in text, for all nodes of its
  * job. */
 #ifndef PHASED_WORKER_HEALTH_RAS_H
 #define PHASED_WORKER_HEALTH_RAS_H

@@ -7,10 +7,12 @@
  *   - ranks of a communicator that do not answer
  *   - ranks of a communicator that have launched fewer operations of a kind than other ranks
  *
- * Some things are not taken for a sign of being last. A rank in another state may have left the
- * communicator early or late. If most ranks are behind a few others, RAS names the ranks that are
- * ahead. If all ranks of a communicator are named, each waits for another one. A part of the text
- * without its end may lack the lowest count.
+ * Some ranks that the text names are left out, because they need not be the last:
+ *
+ *   - a rank in another state: it may have left the communicator early or late
+ *   - a rank that is ahead: RAS names the few ranks that differ from most ranks
+ *   - the ranks of a communicator if all of them are named: each waits for another rank
+ *   - the ranks of a section that is cut: the lowest count may follow
  *
  * Numbers of ranks are those of a communicator, so only pids can be compared. */
 #ifndef PHASED_WORKER_HEALTH_RAS_STATUS_H
@@ -27,10 +29,10 @@
  * it names a process. Reads at most RAS_TEXT_MAX bytes. */
 json_t *ras_status_read(const char *text);
 
-/* Says whether RAS names the outlier, too: "NCCL's RAS names rank 3 as well". `answers` are the
- * results of ras_status_read() of all nodes, in any JSON or NULL, and each is about all nodes. The
- * pid of `outlier` is 0 if there is no outlier. The caller frees the text. NULL: RAS says nothing.
- */
+/* Says whether RAS names the outlier, too: "NCCL's RAS names rank 3 as well". `answers` has the
+ * result of ras_status_read() on each node, which is about all nodes. An answer may be any JSON, or
+ * NULL. The pid of `outlier` is 0 if there is no outlier. The caller frees the text. NULL: RAS says
+ * nothing. */
 char *ras_status_compare(const json_t *const *answers, size_t count,
                          const struct outlier_process *outlier);
 

@@ -1,19 +1,39 @@
-/* Makes the folder of the next run. */
+/* Says whether another run may follow, and makes its folder. */
 #include "worker/lead/alone.h"
 
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/protocol/message.h"
+#include "lib/protocol/outcome.h"
 #include "lib/text.h"
+#include "worker/lead/job_folder.h"
 #include "worker/protocol/assignment.h"
 #include "worker/protocol/lineage.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { ALONE_STUCK_MAX = 3 };
+
+bool alone_may_follow(const struct assignment *last, const struct outcome *outcome,
+                      int64_t saved_step)
+{
+    int64_t began = last->resume ? last->resume_step : -1; /* step 0 is a step */
+    bool has_saved = saved_step > began, has_worked = outcome->last_step > began;
+    /* a run that timed out without a checkpoint would only repeat itself */
+    if (outcome->kind != OUTCOME_PREEMPTED)
+        return outcome->kind == OUTCOME_TIMED_OUT && has_saved;
+    if (has_worked || has_saved)
+        return true;
+    char *phase_dir = file_parent(last->file.run_dir);
+    unsigned before = last->file.attempt - 1;
+    bool may_follow = lineage_is_unseen(phase_dir, before, last->checkpoint_path) ||
+                      last->file.is_anew ||
+                      lineage_stuck(phase_dir, before, last->checkpoint_path) + 1 < ALONE_STUCK_MAX;
+    free(phase_dir);
+    return may_follow;
+}
 
 static int alone_write_run(const struct assignment *last, const char *run_dir,
                            const char *phase_dir, struct error *err)
@@ -26,23 +46,12 @@ static int alone_write_run(const struct assignment *last, const char *run_dir,
     next.is_alone = true;
     next.known_run = last->known_run;
     next.is_anew = false;                 /* it continues the work of the last run */
-    next.known_step = RUN_FILE_NO_CHOICE; /* nobody has prepared it before its time */
+    next.known_step = RUN_FILE_NO_CHOICE; /* it was not prepared in advance */
     next.resume = resume;
     json_t *json = run_file_to_json(&next);
     int status = message_create_once(json, err, "%s/run.json", run_dir);
     json_decref(json);
     json_decref(resume);
-    return status;
-}
-
-/* Checks that an existing run belongs to this job. */
-static int alone_check(const struct assignment *last, const char *run_dir, struct error *err)
-{
-    struct run_file run;
-    int status = run_file_read(run_dir, &run, err);
-    if (status == 0 && !(run.job_dir && text_equal(run.job_dir, last->file.job_dir)))
-        status = error_set(err, -EBUSY, "%s belongs to another job", run_dir);
-    run_file_fini(&run);
     return status;
 }
 
@@ -59,7 +68,7 @@ int alone_make_run(const struct assignment *last, char **ret_run_dir, struct err
     if (status == 0)
         status = alone_write_run(last, run_dir, phase_dir, err);
     if (status == -EEXIST)
-        status = alone_check(last, run_dir, err);
+        status = job_folder_check_run(last->file.job_dir, run_dir, err);
     if (status == 0) {
         *ret_run_dir = run_dir;
         run_dir = NULL;

@@ -25,7 +25,6 @@ void commands_close(struct commands *commands);
 /* A link_command_came. Any thread may call it. Takes over the reference. */
 void commands_post(void *context, json_t *command);
 
-/* Drops the waiting commands. */
 void commands_clear(struct commands *commands);
 
 #endif

@@ -21,7 +21,7 @@ struct fitness {
 
 void fitness_fini(struct fitness *fitness);
 
-/* Any other word means that the outcome is not known. `word` may be NULL. */
+/* Returns the outcome with this name. NULL, or another word: PREFLIGHT_UNKNOWN. */
 enum preflight_outcome fitness_parse(const char *word);
 
 /* Adds the verdict of a node. Each node is added once. */
@@ -32,9 +32,8 @@ void fitness_add(struct fitness *fitness, const char *node, enum preflight_outco
  * node must have failed. The caller frees the text. */
 char *fitness_failure(const struct fitness *fitness);
 
-/* Returns the text of a warning when the run continues: the failures if they are only observed,
- * otherwise what could not be checked. The caller frees the text. NULL: there is nothing to warn
- * of. */
+/* Returns the text of a warning for a run that continues: the failures if they are only observed,
+ * otherwise what could not be checked. The caller frees the text. NULL: no warning is needed. */
 char *fitness_note(const struct fitness *fitness);
 
 /* Writes the names of the failed nodes. Only whole names are written, as many as fit. */

@@ -4,8 +4,8 @@
  * If the preemption mode is REQUEUE, such a Slurm requeues the job when the job exits, whatever its
  * exit code is. Slurm does so even if the job has asked for a requeue meanwhile and another run
  * of the job has ended. Slurm forgets the grace only when Slurm itself requeues the job. So a job
- * that goes on exits within the grace, if Slurm then requeues the job. A finished job forbids the
- * requeue.
+ * that goes on only exits within the grace, provided that Slurm requeues the job then. A finished
+ * job forbids the requeue.
  *
  * Slurm 26.05 forgets the grace at any requeue. Slurm before 24.05 does not remember the grace.
  * With these versions, a job that goes on asks for a requeue. */

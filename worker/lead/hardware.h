@@ -17,9 +17,8 @@
 
 struct error;
 
-/* Asks, chooses a part of `spec` and writes the file. This takes some seconds at most: an answer
- * that comes later is not waited for. An unknown GPU is not an error. A file that cannot be written
- * is an error. */
+/* Asks, chooses a part of `spec` and writes the file. This takes some seconds at most, and a later
+ * answer is ignored. An unknown GPU is not an error. A file that cannot be written is an error. */
 int hardware_settle(const char *run_dir, const json_t *spec, int64_t job_id, struct error *err);
 
 /* Returns the type of the job's GPUs from the output of `scontrol --detail show job`; the caller

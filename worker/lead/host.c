@@ -3,6 +3,7 @@
 #include "worker/lead/host.h"
 
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/protocol/job_files.h"
@@ -24,7 +25,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <uv.h>
@@ -32,10 +33,11 @@
 enum {
     HOST_LOOK_MS = 2000,     /* between two looks for guests and for dead leads */
     HOST_DEATHS_MAX = 3,     /* deaths of a lead in a row; then the job is not held for it */
-    HOST_STEADY_MS = 60000,  /* a lead that lived this long does not die in a row */
+    HOST_STEADY_MS = 60000,  /* after such a life, the count of deaths begins anew */
     HOST_AGAIN_MS = 2000,    /* before a lead is started again; doubled for each death in a row */
     HOST_AGAINS_MAX = 5,     /* doublings at most */
     HOST_ORPHANS_MS = 60000, /* for the processes of a dead lead; agents stop within 10 s */
+    HOST_MISSED_MS = 20000,  /* a lead that takes no run any more ends within this time */
 };
 
 struct host_lead {
@@ -43,10 +45,11 @@ struct host_lead {
     struct host_lead *next;
     char *job_dir;
     struct child *child; /* NULL: the lead does not run */
-    bool is_dead;        /* the lead was killed, and will be started again */
+    bool is_dead;        /* the lead will be started again */
     bool has_failed;     /* it failed the last time it ended */
-    unsigned deaths;     /* in a row */
-    uint64_t started_ms, died_ms;
+    bool is_called;      /* the daemon may have given it a run since it started */
+    unsigned deaths;     /* deaths in a row; a lead that could not open its run counts as dead */
+    uint64_t started_ms, died_ms, called_ms;
 };
 
 struct host {
@@ -55,6 +58,7 @@ struct host {
     char *program;
     struct phase_life life;
     struct host_lead *leads;
+    struct stat guests_seen; /* guests.json at the last look */
     uv_signal_t term, interrupt, limit;
     uv_timer_t look;
     uv_async_t ended;       /* wakes the loop when a lead has ended */
@@ -76,7 +80,6 @@ static void host_close(struct host *host)
     uv_close((uv_handle_t *)&host->ended, NULL);
 }
 
-/* Sends a signal to all living leads. */
 static void host_signal(struct host *host, int number)
 {
     for (struct host_lead *lead = host->leads; lead; lead = lead->next)
@@ -97,16 +100,28 @@ static void host_requeue_over(void *context)
 
 /* --- Leads ------------------------------------------------------------------------------------ */
 
-/* A lead was killed by a signal, so it will be started again. */
-static void host_lead_died(struct host_lead *lead, int number)
+/* The lead will be started again. */
+static void host_lead_died(struct host_lead *lead)
 {
     lead->died_ms = uv_now(&lead->host->loop);
-    if (lead->died_ms - lead->started_ms >= HOST_STEADY_MS)
-        lead->deaths = 0;
     lead->deaths++;
     lead->is_dead = true;
+}
+
+static void host_lead_killed(struct host_lead *lead, int number)
+{
+    if (uv_now(&lead->host->loop) - lead->started_ms >= HOST_STEADY_MS)
+        lead->deaths = 0;
+    host_lead_died(lead);
     fprintf(stderr, "phase-worker host: the lead of %s was killed by signal %d\n", lead->job_dir,
             number);
+}
+
+/* The lead has ended. If it was called long ago, it has taken the run for which it was called. */
+static void host_lead_left(struct host_lead *lead)
+{
+    if (uv_now(&lead->host->loop) - lead->called_ms > HOST_MISSED_MS)
+        lead->is_called = false;
 }
 
 static void host_lead_done(void *context, const struct child_end *end)
@@ -121,7 +136,11 @@ static void host_lead_done(void *context, const struct child_end *end)
         requeue_handle(&host->requeue, REQUEUE_WANT);
         host_signal(host, SIGUSR1); /* so that the others save */
     } else if (number && host_goes_on(host)) {
-        host_lead_died(lead, number);
+        host_lead_killed(lead, number);
+    } else if (code == GUEST_AGAIN && host_goes_on(host)) {
+        host_lead_died(lead);
+    } else {
+        host_lead_left(lead);
     }
     lead->has_failed = number || (code && code != GUEST_REQUEUE);
 }
@@ -154,7 +173,7 @@ static void host_start(struct host_lead *lead)
         .context = lead,
     };
     struct error err;
-    lead->is_dead = false;
+    lead->is_dead = lead->is_called = false;
     lead->started_ms = uv_now(&host->loop);
     int status = child_start(&options, &lead->child, &err);
     if (log >= 0)
@@ -163,13 +182,19 @@ static void host_start(struct host_lead *lead)
         return;
     fprintf(stderr, "phase-worker host: %s\n", err.message);
     lead->has_failed = true;
+    host_lead_died(lead);
+}
+
+static struct host_lead *host_find(const struct host *host, const char *job_dir)
+{
+    for (struct host_lead *lead = host->leads; lead; lead = lead->next)
+        if (text_equal(job_folder_name(lead->job_dir), job_folder_name(job_dir)))
+            return lead;
+    return NULL;
 }
 
 static void host_add(struct host *host, const char *job_dir)
 {
-    for (const struct host_lead *lead = host->leads; lead; lead = lead->next)
-        if (text_equal(lead->job_dir, job_dir))
-            return;
     struct host_lead *lead = xcalloc(1, sizeof *lead);
     *lead = (struct host_lead){.host = host, .next = host->leads, .job_dir = xstrdup(job_dir)};
     host->leads = lead;
@@ -183,22 +208,58 @@ static void host_add(struct host *host, const char *job_dir)
 static bool host_can_start(const char *job_dir)
 {
     char *path = text_format("%s/current.json", job_dir);
+    file_look_again(job_dir);
     bool is_there = access(path, R_OK) == 0;
     free(path);
     return is_there;
 }
 
+/* Whether the daemon has written guests.json since the last look. */
+static bool host_guests_changed(struct host *host)
+{
+    struct stat now = {0};
+    char *path = text_format("%s/guests.json", host->job_dir);
+    file_look_again(host->job_dir);
+    if (stat(path, &now) < 0)
+        now = (struct stat){0};
+    free(path);
+    bool has_changed = !file_is_unchanged(&host->guests_seen, &now);
+    host->guests_seen = now;
+    return has_changed;
+}
+
+static void host_call(struct host_lead *lead)
+{
+    lead->is_called = true;
+    lead->called_ms = uv_now(&lead->host->loop);
+}
+
+/* Adds new guests. The daemon writes the list when it gives a run to a phase in it, without saying
+ * which phase that is. */
 static void host_add_guests(struct host *host)
 {
     size_t i;
+    bool has_changed = host_guests_changed(host);
     json_t *guest, *guests = guests_read(host->job_dir);
     json_array_foreach(guests, i, guest)
     {
         const char *job_dir = json_string_value(guest);
-        if (job_dir && host_can_start(job_dir))
+        struct host_lead *lead = job_dir ? host_find(host, job_dir) : NULL;
+        if (lead && has_changed)
+            host_call(lead);
+        else if (job_dir && !lead && host_can_start(job_dir))
             host_add(host, job_dir);
     }
     json_decref(guests);
+}
+
+/* Starts a lead again that has left before a run was given to its phase. The new lead finds its
+ * last run over, and asks the daemon for the next run, as after a requeue. */
+static void host_start_called(struct host *host)
+{
+    for (struct host_lead *lead = host->leads; lead; lead = lead->next)
+        if (lead->is_called && !lead->child && !lead->is_dead)
+            host_start(lead);
 }
 
 /* --- Leads that died -------------------------------------------------------------------------- */
@@ -285,7 +346,7 @@ static void host_forgotten(void *context, bool is_so)
 }
 
 /* Ends a job that need not run again. The host does not see whether Slurm has preempted the job,
- * because in the grace Slurm signals only the steps. */
+ * because in the grace Slurm signals only the job steps. */
 static void host_leave(struct host *host)
 {
     if (!host->is_killed)
@@ -301,6 +362,7 @@ static void host_look(struct host *host)
         host_reap(host);
         host_start_again(host);
         host_add_guests(host);
+        host_start_called(host);
     }
     if (!host_is_idle(host) || host->is_closing)
         return;
@@ -391,13 +453,14 @@ int host_main(const char *job_dir)
     if (processes_adopt(&err) < 0)
         fprintf(stderr, "phase-worker host: %s\n",
                 err.message); /* without it, orphans of dead leads are not seen */
-    /* A second job with the same token must not serve the guests of the first one. */
+    /* A second job with the same token must not serve the guests of the first job. */
     int status = job_folder_claim(job_dir, &host.life, &err);
     if (status < 0)
         fprintf(stderr, "phase-worker host: %s\n", err.message); /* the runs are more important */
     if (status == -EBUSY) {
         host_close(&host);
     } else {
+        (void)host_guests_changed(&host); /* all leads start now */
         host_add(&host, job_dir);
         host_look(&host);
     }

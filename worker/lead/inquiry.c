@@ -2,10 +2,10 @@
 #include "worker/lead/inquiry.h"
 
 #include "lib/memory.h"
+#include "lib/protocol/claim.h"
 #include "lib/protocol/words.h"
 #include "lib/text.h"
 #include "worker/lead/scontrol.h"
-#include "worker/protocol/phase_claim.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* how long the lead waits for another job that Slurm is ending */
+/* How long the lead waits for another job that Slurm is ending. */
 enum { INQUIRY_ENDING_MS = 15 * 60 * 1000 };
 
 struct inquiry {

@@ -37,9 +37,9 @@ void inquiry_start(uv_loop_t *loop, int64_t job_id, bool is_other, inquiry_done 
 
 /* Whether the answer means that this life of the job is over. */
 bool inquiry_says_over(const struct inquiry_answer *answer, const struct phase_life *life);
-/* Whether Slurm is ending the job, and the end is worth waiting for after `waited_ms`. The allowed
- * time is enough to kill the job's processes and to run an epilog. It is not enough for a node that
- * hangs. */
+/* Whether Slurm is ending the job, and the caller should wait on. The caller has waited `waited_ms`
+ * so far. The limit leaves time to kill the job's processes and to run an epilog, but not for a
+ * node that hangs. */
 bool inquiry_says_ending(const struct inquiry_answer *answer, int64_t waited_ms);
 
 #endif

@@ -7,7 +7,6 @@
 #include "lib/protocol/message.h"
 #include "lib/protocol/run_file.h"
 #include "lib/text.h"
-#include "worker/protocol/phase_claim.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,5 +1,5 @@
-/* The files in a job's folder that name the job that serves it and the run that is served: `claim`
- * and `current.json` (doc/protocol.md). */
+/* Two files in a job's folder (doc/protocol.md): `claim` names the job that serves the folder, and
+ * `current.json` names the run that the job serves. */
 #ifndef PHASED_WORKER_LEAD_JOB_FOLDER_H
 #define PHASED_WORKER_LEAD_JOB_FOLDER_H
 
@@ -13,8 +13,9 @@ struct phase_life;
 int job_folder_claim(const char *job_dir, const struct phase_life *life, struct error *err);
 
 /* Checks that the run in `run_dir` belongs to this job folder. -EBUSY: the run belongs to another
- * job folder. This happens when the daemon believed a lead gone and has set aside the run that the
- * lead had begun there. A job is recognised by the name of its folder. */
+ * job folder. This happens after the daemon has taken a lead for dead: it then sets aside the run
+ * that the lead has begun there, or prepares the run for another job. A job is recognised by the
+ * name of its folder. */
 int job_folder_check_run(const char *job_dir, const char *run_dir, struct error *err);
 
 /* Returns the folder of the run that the job serves now; the caller frees the path. -EBUSY: see

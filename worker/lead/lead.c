@@ -6,11 +6,10 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/place.h"
-#include "lib/text.h"
 #include "worker/lead/inquiry.h"
 #include "worker/lead/job_folder.h"
 #include "worker/lead/lead_state.h"
-#include "worker/process/steps.h"
+#include "worker/process/job_steps.h"
 #include "worker/protocol/assignment.h"
 #include "worker/protocol/orphan.h"
 
@@ -19,9 +18,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 enum {
     LEAD_LIMIT_MARGIN_S = 120, /* SIGUSR2 this close to the limit comes from the limit */
@@ -38,8 +35,10 @@ static void lead_term_done(uv_signal_t *handle, int number)
 {
     struct lead *lead = handle->data;
     bool is_known = lead->state == LEAD_RUNNING && (lead->run->is_decided || lead->is_asking);
-    (void)number;
+    lead->was_interrupted = true; /* also if the signal changes nothing */
     if (!is_known) {
+        lead_note_signal(lead, number == SIGINT ? "SIGINT was sent to the batch script"
+                                                : "SIGTERM was sent to the batch script");
         lead->handle(lead, LEAD_TERM);
     } else if (clock_steady_ms() - lead->interrupted_ms <= LEAD_SAME_MS || lead->is_killing) {
         return;
@@ -103,8 +102,11 @@ static void lead_limit_told(void *context, const struct inquiry_answer *answer)
  * was asked to, and the run need not stop yet. */
 void lead_time_out(struct lead *lead)
 {
-    if (lead->run->is_decided || lead->is_asking)
+    if (lead->run->is_decided || lead->is_asking) {
+        if (lead->limit == LEAD_LIMIT_FAR)
+            lead->limit = LEAD_LIMIT_NEAR; /* the run ends, and no other run begins */
         return;
+    }
     if (!lead_may_be_at_limit(lead)) {
         /* Slurm signals only the batch script. */
         lead_stop(lead, (unsigned)lead->run->assignment->save_time_s);
@@ -123,6 +125,7 @@ static void lead_limit_done(uv_signal_t *handle, int number)
 {
     struct lead *lead = handle->data;
     (void)number;
+    lead_note_signal(lead, "SIGUSR2 was sent to the batch script");
     lead->handle(lead, LEAD_LIMIT);
 }
 
@@ -132,22 +135,23 @@ static void lead_yield_done(uv_signal_t *handle, int number)
     struct lead *lead = handle->data;
     (void)number;
     lead->limit = LEAD_LIMIT_DUE;
+    lead_note_signal(lead, "another phase in the job needs its requeue");
     lead->handle(lead, LEAD_LIMIT);
 }
 
 static void lead_step_ended(void *context, int code, int number)
 {
     struct lead *lead = context;
-    const char *complaint = job_step_complaint(lead->step);
+    const char *complaint = job_step_complaint(lead->job_step);
     if (complaint[0])
         (void)snprintf(lead->complaint, sizeof lead->complaint, "%s", complaint); /* may be cut */
     else if (!lead->complaint[0])
         (void)snprintf(lead->complaint, sizeof lead->complaint, "srun %s %d",
                        number ? "was killed by signal" : "exited with code",
                        number ? number : code); /* fits */
-    job_step_close(lead->step);
-    lead->step = NULL;
-    lead->handle(lead, LEAD_STEP_ENDED);
+    job_step_close(lead->job_step);
+    lead->job_step = NULL;
+    lead->handle(lead, LEAD_JOB_STEP_ENDED);
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
@@ -167,7 +171,8 @@ static lead_action *const lead_actions[LEAD_EVENTS][LEAD_STATES] = {
     [LEAD_READY] = {lead_begin, lead_ignore, lead_ignore, lead_ignore},
     [LEAD_TERM] = {lead_interrupt, lead_interrupt, lead_leave, lead_pass_term},
     [LEAD_LIMIT] = {lead_time_out, lead_time_out, lead_leave, lead_ignore},
-    [LEAD_STEP_ENDED] = {lead_lose_step, lead_lose_step, lead_leave, lead_leave_stepless},
+    [LEAD_JOB_STEP_ENDED] = {lead_lose_job_step, lead_lose_job_step, lead_leave,
+                             lead_leave_stepless},
     [LEAD_NEXT] = {lead_next, lead_over, lead_next, lead_ignore},
     [LEAD_STOP] = {lead_cancel, lead_cancel, lead_leave, lead_ignore},
     [LEAD_END] = {lead_over, lead_over, lead_leave, lead_ignore},
@@ -216,7 +221,7 @@ static void lead_start_step(struct lead *lead)
     struct error err;
     bool is_over = lead->run->is_ended, is_hopeless = lead->run->is_decided && !is_over;
     /* The agents start while the daemon is asked for the next run. */
-    if (is_hopeless || job_step_start(&options, &lead->step, &err) < 0) {
+    if (is_hopeless || job_step_start(&options, &lead->job_step, &err) < 0) {
         (void)lead_run_decide(lead->run, OUTCOME_FAILED, CAUSE_LAUNCH, "%s", err.message);
         lead_conclude(lead);
         if (is_over)
@@ -318,7 +323,7 @@ int lead_main(const char *job_dir, bool is_guest)
     if (is_guest)
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
     if (is_guest)
-        (void)setenv(STEPS_SHARED_VARIABLE, "1", 1); /* the agents inherit it */
+        (void)setenv(JOB_STEPS_SHARED_VARIABLE, "1", 1); /* the agents inherit it */
     lead_init(&lead, job_dir);
     int status = lead_open_first(&lead, &err);
     if (status < 0) {

@@ -13,11 +13,16 @@
 
 #include <stdbool.h>
 
-enum { GUEST_REQUEUE = 75 }; /* the exit code of a guest that wants its job requeued */
+/* Exit codes of a guest. */
+enum {
+    GUEST_REQUEUE = 75, /* its job must be requeued */
+    GUEST_AGAIN = 76,   /* it could not open its next run, and another try may succeed */
+};
 
 /* Returns the exit code: 0 if the last run succeeded or goes on after a requeue, or if another job
  * serves the folder; otherwise 1. A guest shares its job with other leads. Only the host (host.h)
- * asks Slurm to requeue that job, so a guest that goes on returns GUEST_REQUEUE. */
+ * asks Slurm to requeue that job, so a guest that goes on returns GUEST_REQUEUE. A guest that could
+ * not open its next run returns GUEST_AGAIN. */
 int lead_main(const char *job_dir, bool is_guest);
 
 #endif

@@ -45,7 +45,7 @@ void lead_begin(struct lead *lead)
     lead->is_killing = lead->is_joining = false;
     uv_timer_stop(&lead->timer);
     lead->start_number++;
-    job_step_send(lead->step, AGENT_START, run->assignment->file.run_dir);
+    job_step_send(lead->job_step, AGENT_START, run->assignment->file.run_dir);
     lead_run_tell(run, &(struct entry){.type = ENTRY_STARTED,
                                        .job_id = run->outcome.job_id,
                                        .restarts = run->outcome.restarts,
@@ -75,27 +75,34 @@ static void lead_agent_started(struct lead *lead, struct lead_agent *agent,
     lead_run_add_start(lead->run, report->time);
 }
 
-static void lead_agent_gone(struct lead *lead, struct lead_agent *agent,
-                            const struct report *report)
+/* Once no node has processes of the run any more, tells the agents to end it, or to join first. */
+static void lead_finish(struct lead *lead)
 {
     unsigned gone = 0;
-    (void)report;
-    agent->is_gone = true;
     for (unsigned i = 0; i < lead->count; i++)
-        gone += lead->agents[i].is_gone;
-    lead_hang_judge(lead, false);
+        gone += lead->agents[i].is_gone || lead->agents[i].is_ended;
     if (gone < lead->count)
         return;
     bool is_good = !lead->run->is_decided && !lead->is_asking;
     if (lead->run->assignment->join && is_good && !lead->is_joining) {
         lead->is_joining = true;
         lead->agents[0].is_gone = false; /* the first node reports once more after the join */
-        job_step_send(lead->step, AGENT_JOIN, NULL);
+        job_step_send(lead->job_step, AGENT_JOIN, NULL);
     } else {
-        job_step_send(lead->step, AGENT_FINISH, NULL);
+        job_step_send(lead->job_step, AGENT_FINISH, NULL);
     }
 }
 
+static void lead_agent_gone(struct lead *lead, struct lead_agent *agent,
+                            const struct report *report)
+{
+    (void)report;
+    agent->is_gone = true;
+    lead_hang_judge(lead, false);
+    lead_finish(lead);
+}
+
+/* An agent that could not start the run ends the run before the other agents are told to. */
 static void lead_agent_ended(struct lead *lead, struct lead_agent *agent,
                              const struct report *report)
 {
@@ -105,6 +112,8 @@ static void lead_agent_ended(struct lead *lead, struct lead_agent *agent,
     lead_run_add_end(lead->run, agent->node, report);
     if (lead_all_ended(lead))
         lead_conclude(lead);
+    else if (!agent->is_gone)
+        lead_finish(lead);
 }
 
 /* A guard, a NaN, `until` or a full disk, seen by a node, ends the run. `until` ends it as
@@ -121,7 +130,7 @@ static void lead_agent_guard(struct lead *lead, struct lead_agent *agent,
     if (json_is_object(report->verdict))
         lead->run->outcome.guard = json_incref(report->verdict);
     if (why != STOP_UNTIL && why != STOP_HELD)
-        job_step_send(lead->step, AGENT_SUSPECT, NULL);
+        job_step_send(lead->job_step, AGENT_SUSPECT, NULL);
     lead_stop(lead, why == STOP_HELD ? 0 : lead_run_stop_seconds(lead->run));
 }
 
@@ -163,6 +172,7 @@ static void lead_agent_terminated(struct lead *lead, struct lead_agent *agent,
 {
     (void)agent;
     lead->is_exposed = lead->is_exposed || report->is_all;
+    lead_note_signal(lead, "SIGTERM was sent to the job step");
     lead->handle(lead, LEAD_TERM);
 }
 

@@ -6,12 +6,11 @@
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
-    LEAD_CHECKS_MS = 120000
-}; /* longer than the agents' own deadline; an agent that is later is stuck */
+    LEAD_CHECKS_MS = 120000, /* the agents' own deadline is shorter; a later agent is stuck */
+};
 
 void lead_checks_forget(struct lead *lead)
 {
@@ -42,14 +41,14 @@ static void lead_checks_decide(struct lead *lead)
     if (note)
         lead_run_warn(lead->run, "%s", note);
     free(note);
-    job_step_send(lead->step, AGENT_GO, NULL);
+    job_step_send(lead->job_step, AGENT_GO, NULL);
 }
 
 static void lead_checks_late(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
     char *reason = text_format("no answer within %d s", LEAD_CHECKS_MS / 1000);
-    if (!lead->step || !lead->is_checking)
+    if (!lead->job_step || !lead->is_checking)
         goto out;
     for (unsigned i = 0; i < lead->run->assignment->nodes && i < lead->count; i++)
         if (!lead->agents[i].is_checked)

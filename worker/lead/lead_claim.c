@@ -24,7 +24,7 @@ enum { LEAD_CLAIM_AGAIN_MS = 2000 };
 static void lead_claim_again(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
-    if (lead->state == LEAD_LAUNCHING && lead->step && lead->ready == lead->count)
+    if (lead->state == LEAD_LAUNCHING && lead->job_step && lead->ready == lead->count)
         lead->claim.again(lead);
 }
 

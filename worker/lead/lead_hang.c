@@ -8,7 +8,6 @@
 #include "worker/health/ras_status.h"
 #include "worker/protocol/assignment.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -85,7 +84,7 @@ static void lead_hang_decide(struct lead *lead, double silent_s)
     if (lead_run_stop(lead->run, STOP_HANG, "no output, metric or checkpoint for %s (limit %s): %s",
                       silence, limit, why)) {
         lead->run->outcome.evidence = lead_hang_evidence(lead, silent_s);
-        job_step_send(lead->step, AGENT_EVIDENCE, NULL);
+        job_step_send(lead->job_step, AGENT_EVIDENCE, NULL);
         lead_stop(lead, lead_run_stop_seconds(lead->run));
     }
     free(silence);
@@ -95,7 +94,8 @@ static void lead_hang_decide(struct lead *lead, double silent_s)
 
 static bool lead_hang_is_open(const struct lead *lead)
 {
-    return lead->step && lead->state == LEAD_RUNNING && !lead->run->is_decided && !lead->is_asking;
+    return lead->job_step && lead->state == LEAD_RUNNING && !lead->run->is_decided &&
+           !lead->is_asking;
 }
 
 void lead_hang_judge(struct lead *lead, bool is_late)
@@ -153,7 +153,7 @@ void lead_hang_silent(struct lead *lead, struct lead_agent *agent, const struct 
     lead->hang.limit_s = report->limit;
     for (unsigned i = 0; i < lead->count; i++)
         lead->agents[i].is_examined = false;
-    job_step_send(lead->step, AGENT_EXAMINE, NULL);
+    job_step_send(lead->job_step, AGENT_EXAMINE, NULL);
     uv_timer_start(&lead->hang.timer, lead_hang_late, LEAD_HANG_ANSWER_MS, 0);
 }
 

@@ -19,8 +19,8 @@ enum {
 
 void lead_close(struct lead *lead)
 {
-    job_step_close(lead->step);
-    lead->step = NULL;
+    job_step_close(lead->job_step);
+    lead->job_step = NULL;
     commands_close(&lead->commands);
     uv_close((uv_handle_t *)&lead->term, NULL);
     uv_close((uv_handle_t *)&lead->interrupt, NULL);
@@ -38,8 +38,8 @@ void lead_close(struct lead *lead)
 void lead_requeue_over(void *context)
 {
     struct lead *lead = context;
-    if (lead->step)
-        job_step_kill(lead->step);
+    if (lead->job_step)
+        job_step_kill(lead->job_step);
     else
         lead_close(lead);
 }
@@ -60,8 +60,8 @@ static void lead_agents_done(uv_timer_t *timer)
     struct lead *lead = timer->data;
     if (lead->requeue.state == REQUEUE_WANTED)
         lead_requeue(lead);
-    else if (lead->step)
-        job_step_kill(lead->step);
+    else if (lead->job_step)
+        job_step_kill(lead->job_step);
 }
 
 static void lead_forgotten(void *context, bool is_so)
@@ -94,15 +94,15 @@ static void lead_leave_written(struct lead *lead)
 {
     bool is_hurried = lead->requeue.state != REQUEUE_NONE;
     /* The agents write their last entries while the lead writes its own. */
-    if (lead->step) {
-        job_step_send(lead->step, AGENT_END, NULL);
+    if (lead->job_step) {
+        job_step_send(lead->job_step, AGENT_END, NULL);
         uv_timer_start(&lead->timer, lead_agents_done, is_hurried ? LEAD_HURRY_MS : LEAD_AGENTS_MS,
                        0);
     }
     lead_run_close(lead->run, is_hurried ? LEAD_HURRY_MS : LEAD_DRAIN_MS);
     lead_run_close(lead->known, 0);
     lead->run = lead->known = NULL;
-    if (!lead->step)
+    if (!lead->job_step)
         lead_leave_stepless(lead);
 }
 

@@ -6,9 +6,9 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/protocol/lead_command.h"
-#include "lib/text.h"
 #include "worker/lead/alone.h"
 #include "worker/lead/job_folder.h"
+#include "worker/lead/lead.h"
 #include "worker/protocol/assignment.h"
 #include "worker/protocol/link.h"
 
@@ -20,7 +20,7 @@ enum {
     LEAD_WAIT_TICK_MS = 200,
     LEAD_ALONE_MS = 10000, /* without an answer of the daemon, before the lead continues alone */
     LEAD_WAIT_MS = 60000,  /* for the decision of a daemon that answers; plus the linger time */
-    LEAD_NEXT_MS = 60000,  /* for the folder of the next run to become visible; as for agents */
+    LEAD_NEXT_MS = 60000,  /* for the folder of the next run to become visible */
     LEAD_NEXT_AGAIN_MS = 200,
     LEAD_NUMBER_MS = 1000, /* between two looks at the files that the daemon writes */
 };
@@ -44,7 +44,7 @@ static void lead_serve(struct lead *lead, struct lead_run *next)
     /* The timer is needed even if all agents are ready: another job may have the phase, and the
      * timer of lingering must end. */
     uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
-    if (lead->ready == lead->count)
+    if (lead->job_step && lead->ready == lead->count)
         lead_begin(lead);
 }
 
@@ -90,6 +90,10 @@ static void lead_next_done(uv_timer_t *timer)
         fprintf(stderr, "phase-worker lead: cannot go on with %s: %s\n", lead->next_dir,
                 err.message);
         lead_leave(lead);
+        /* The job goes on with its other leads, and the run waits for this lead. */
+        bool is_over = status == -ECANCELED || status == -EALREADY;
+        if (lead->is_guest && !is_over && lead->exit_code != GUEST_REQUEUE)
+            lead->exit_code = GUEST_AGAIN;
         return;
     }
     (void)lead_run_write(lead->run, NULL); /* the daemon has decided, so it knows the outcome */
@@ -188,11 +192,14 @@ static void lead_number_done(uv_timer_t *timer)
     lead_run_close(lead->known, 0);
     lead->known = NULL;
     if (lead->state == LEAD_RUNNING)
-        job_step_send(lead->step, AGENT_NUMBERED, NULL);
+        job_step_send(lead->job_step, AGENT_NUMBERED, NULL);
 }
 
+/* While Slurm is asked about a run that has ended, nothing of the run can be stopped. */
 void lead_cancel(struct lead *lead)
 {
+    if (lead->is_asking && lead_all_ended(lead))
+        return;
     const char *why = stop_reason_name(lead->stop_why);
     if (lead_run_stop(lead->run, lead->stop_why, "stopped: %s", why))
         lead_stop(lead, lead_run_stop_seconds(lead->run));
@@ -214,7 +221,7 @@ void lead_obey(void *context, const json_t *json)
     bool is_next = command.verb == VERB_NEXT && command.run_dir;
     /* `end` for the last run that the daemon knows also means: no next run. */
     bool is_stop = command.verb == VERB_STOP || (command.verb == VERB_END && lead->known);
-    /* A daemon that knows more reasons may give one. */
+    /* A newer daemon may give a reason that this lead does not know. */
     bool is_reason =
         command.why != STOP_REASON_COUNT && stop_reason_outcome(command.why) == OUTCOME_CANCELLED;
     if (is_next && file_is_same(lead->run->assignment->file.run_dir, command.run_dir)) {

@@ -10,6 +10,7 @@
 #include "lib/protocol/told_checkpoint.h"
 #include "lib/text.h"
 #include "worker/health/failure.h"
+#include "worker/lead/alone.h"
 #include "worker/lead/commands.h"
 #include "worker/lead/hardware.h"
 #include "worker/lead/inquiry.h"
@@ -166,15 +167,15 @@ static void lead_run_check_outputs(struct lead_run *run)
     }
 }
 
-/* Removes the parts of the input, of which a run that has succeeded has no more use. */
+/* Removes the parts of the input. A run that has succeeded does not need them any more. */
 static void lead_run_remove_shards(const struct lead_run *run)
 {
     if (run->outcome.kind == OUTCOME_SUCCEEDED && run->assignment->shard_input)
         shards_remove_all(run->assignment->file.run_dir);
 }
 
-/* Finds out whether another lead has begun the run, and how the run ended. If nothing tells that,
- * but a claim cannot be read, sets `unread_claim` and `err`. */
+/* Finds out whether another lead has begun the run, and how the run ended. If a claim that cannot
+ * be read leaves this open, sets `unread_claim` and `err`. */
 static enum posthumous_end lead_run_look_back(struct lead_run *run, struct error *err)
 {
     const char *run_dir = run->assignment->file.run_dir;
@@ -209,7 +210,7 @@ static enum posthumous_end lead_run_look_back(struct lead_run *run, struct error
     return end;
 }
 
-/* Tells an end that nobody has told, and writes the outcome. */
+/* Writes the outcome. If the lead of the run was killed, also puts the end into the journal. */
 static void lead_run_tell_past(struct lead_run *run, enum posthumous_end past)
 {
     if (past == POSTHUMOUS_KILLED)
@@ -225,6 +226,14 @@ int lead_run_look_again(struct lead_run *run, struct error *err)
     return run->unread_claim ? -EAGAIN : 0;
 }
 
+/* Whether an earlier lead has written hardware.json and then not begun the run, for example because
+ * its node failed. The job may have other GPUs now. */
+static bool lead_run_has_old_hardware(const struct assignment *assignment)
+{
+    struct phase_holder claim;
+    return assignment->hardware && phase_claim_of_run(assignment->file.run_dir, &claim, NULL) < 0;
+}
+
 /* Reads the assignment. If it depends on the GPU, finds out the GPU first. */
 static int lead_run_read(const char *run_dir, struct assignment **ret_assignment, struct error *err)
 {
@@ -232,11 +241,11 @@ static int lead_run_read(const char *run_dir, struct assignment **ret_assignment
     int status = assignment_read(run_dir, &assignment, err);
     if (status < 0)
         return status;
-    if (!assignment->needs_hardware) {
+    if (!assignment->needs_hardware && !lead_run_has_old_hardware(assignment)) {
         *ret_assignment = assignment;
         return 0;
     }
-    status = hardware_settle(run_dir, assignment->spec, phase_life_own().job_id, err);
+    status = hardware_settle(run_dir, assignment->file.spec, phase_life_own().job_id, err);
     assignment_free(assignment);
     return status < 0 ? status : assignment_read(run_dir, ret_assignment, err);
 }
@@ -360,7 +369,7 @@ static void lead_run_decide_lost(struct lead_run *run, const struct lead_run_fac
                          "the job step was lost: %s", why))
         return;
     outcome_blame(&run->outcome, facts->complaint);
-    /* A step that was killed because of its memory would be killed on any node. */
+    /* A job step that was killed because of its memory would be killed on any node. */
     json_t *failure = failure_look_at(run->assignment, facts->complaint);
     char *node = xstrdup(run->outcome.node);
     if (failure)
@@ -394,8 +403,27 @@ bool lead_run_decide_by(struct lead_run *run, const struct lead_run_facts *facts
     else if (facts->complaint[0]) /* srun sends SIGTERM to the remaining agents */
         lead_run_decide_lost(run, facts, facts->complaint);
     else
-        (void)lead_run_stop(run, STOP_PREEMPTED, "SIGTERM was sent to the job step");
+        (void)lead_run_stop(run, STOP_PREEMPTED, "%s", facts->signal);
     return facts->answer->is_preempted || run->is_requeued || facts->is_at_limit || is_ending;
+}
+
+bool lead_run_ended_itself(const struct lead_run *run)
+{
+    const struct outcome *outcome = &run->outcome;
+    bool has_failed = outcome->kind == OUTCOME_FAILED && outcome->cause == CAUSE_EXIT;
+    return !run->is_decided || has_failed;
+}
+
+/* A script that runs `scontrol requeue` and exits may end before Slurm's SIGTERM arrives. */
+void lead_run_check_requeue(struct lead_run *run, const struct inquiry_answer *answer)
+{
+    if (answer->state == CLUSTER_JOB_NONE || answer->restarts <= run->outcome.restarts ||
+        !lead_run_ended_itself(run))
+        return;
+    run->is_requeued = true;
+    run->is_decided = false;
+    (void)lead_run_decide(run, OUTCOME_PREEMPTED, CAUSE_NONE, "the job was requeued in Slurm");
+    run->outcome.exit_code = run->outcome.signal = 0;
 }
 
 unsigned lead_run_stop_seconds(const struct lead_run *run)
@@ -433,6 +461,7 @@ void lead_run_add_end(struct lead_run *run, const char *node, const struct repor
     if (report->last_step > outcome->last_step)
         outcome->last_step = report->last_step;
     run->shards += (unsigned)report->shards;
+    run->shards_over += (unsigned)report->shards_over;
     if (report->checkpoint > run->saved_step)
         run->saved_step = report->checkpoint;
     if (json_is_object(report->failed) && !run->failed) {
@@ -484,19 +513,6 @@ int lead_run_write(struct lead_run *run, struct error *err)
     return status;
 }
 
-/* Whether another run may follow in the same job. A run that timed out without a checkpoint would
- * only repeat itself. */
-static bool lead_run_goes_on(const struct lead_run *run)
-{
-    const struct outcome *outcome = &run->outcome;
-    const struct assignment *assignment = run->assignment;
-    int64_t began = assignment->resume ? assignment->resume_step : -1; /* step 0 is a step */
-    bool has_saved = run->saved_step > began;
-    bool has_worked = outcome->last_step > began;
-    return (outcome->kind == OUTCOME_PREEMPTED && (has_worked || has_saved)) ||
-           (outcome->kind == OUTCOME_TIMED_OUT && has_saved);
-}
-
 /* Warns if a run has succeeded without a checkpoint at the expected path. A misspelt path should be
  * found now, not after the first preemption. */
 static void lead_run_check_checkpoint(struct lead_run *run)
@@ -506,6 +522,18 @@ static void lead_run_check_checkpoint(struct lead_run *run)
         return;
     lead_run_warn(run, "the run has succeeded and left no checkpoint: no file is called %s",
                   assignment->checkpoint_path);
+}
+
+/* Warns if a run has succeeded long before its last step: somebody may have stopped its program.
+ * Programs do not print each step, so the last quarter does not count. */
+static void lead_run_check_total(struct lead_run *run)
+{
+    const json_t *spec = run->assignment->spec;
+    double total = json_number_value(json_object_get(json_object_get(spec, "progress"), "total"));
+    int64_t step = run->outcome.last_step;
+    if (json_is_object(json_object_get(spec, "until")) || step < 0 || (double)step >= 0.75 * total)
+        return;
+    lead_run_warn(run, "the run ended by itself at step %lld of %.0f", (long long)step, total);
 }
 
 /* If the daemon has declared the run over, the run ends as cancelled. Another run may have taken
@@ -534,8 +562,10 @@ void lead_run_end(struct lead_run *run)
     if (!run->is_decided || outcome->kind == OUTCOME_SUCCEEDED)
         lead_run_check_outputs(run);
     (void)lead_run_decide(run, OUTCOME_SUCCEEDED, CAUSE_NONE, "%s", "");
-    if (outcome->kind == OUTCOME_SUCCEEDED)
+    if (outcome->kind == OUTCOME_SUCCEEDED) {
         lead_run_check_checkpoint(run);
+        lead_run_check_total(run);
+    }
     /* A hang may have a recognised cause, too: if one rank is out of memory, the other ranks wait
      * for it. */
     bool is_open =
@@ -544,12 +574,12 @@ void lead_run_end(struct lead_run *run)
     if (run->failure && is_open)
         failure_apply(run->assignment, run->failure, run->failure_node, outcome);
     lead_run_remove_shards(run);
-    /* The shards count as steps if the programs print no steps. */
+    /* All shards that are done count as steps if the programs print no steps. */
     if (outcome->last_step < 0 && run->shards)
-        outcome->last_step = run->shards;
+        outcome->last_step = (int64_t)run->shards + run->shards_over;
     if (outcome->ended == 0)
         outcome->ended = clock_calendar_s();
-    outcome->requeues = lead_run_goes_on(run);
+    outcome->requeues = alone_may_follow(run->assignment, outcome, run->saved_step);
     run->is_ended = run->needs_writing = true;
     lead_run_tell(run, &(struct entry){.type = ENTRY_ENDED, .json = outcome_to_json(outcome)});
     (void)lead_run_write(run, NULL); /* the lead tries again when it leaves the run */

@@ -25,18 +25,20 @@ struct lead_run {
     struct link *link;  /* NULL while the daemon does not know the run */
     char *command_file; /* of the link */
     struct outcome outcome;
-    int64_t saved_step; /* of the newest checkpoint that the nodes reported at their end; or -1 */
-    unsigned shards;    /* shards that were done in this run */
+    int64_t saved_step;   /* of the newest checkpoint that the nodes reported at their end; or -1 */
+    unsigned shards;      /* shards that were done in this run */
+    unsigned shards_over; /* shards that needed no work in this run */
     bool is_decided;
     json_t *failed; /* the first failed rank, as its node reported at its end; or NULL */
     char *failed_node;
     json_t *failure; /* the best known reason of the failure (worker/health/failure.h); or NULL */
     char *failure_node;
     bool is_requeued;   /* Slurm has already requeued the job, and is killing it */
+    bool is_checked;    /* Slurm was asked whether the run has requeued its job */
     bool is_ended;      /* the outcome is decided and in the journal */
     bool needs_writing; /* outcome.json could not be written yet */
     bool is_overtaken;  /* another lead, which took this lead for dead, has written the outcome */
-    unsigned unread_claim; /* the number of a claim that may be of this run; 0: no such claim */
+    unsigned unread_claim; /* a claim that may be of this run, but cannot be read; or 0 */
 };
 
 /* Prepares the run in `run_dir`: its folders, script, journal and link. The link gives commands to
@@ -45,8 +47,8 @@ struct lead_run {
  * journals, and is written now. Only the link of such a run is used. */
 int lead_run_open(const char *run_dir, struct commands *commands, struct lead_run **ret_run,
                   struct error *err);
-/* Looks again for another lead that has begun the run, if a claim could not be read before.
- * -EAGAIN: the claim `unread_claim` still cannot be read. */
+/* Looks again whether another lead has begun the run, if a claim could not be read before. -EAGAIN:
+ * the claim `unread_claim` still cannot be read. */
 int lead_run_look_again(struct lead_run *run, struct error *err);
 /* Waits at most `drain_ms` for the daemon to take the rest of the journal. Accepts NULL. */
 void lead_run_close(struct lead_run *run, int drain_ms);
@@ -80,20 +82,27 @@ bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const ch
 /* What is known about a stop from outside. */
 struct lead_run_facts {
     const struct inquiry_answer *answer; /* what Slurm says of the job */
-    const char *complaint;               /* what srun printed about the step, or empty */
+    const char *complaint;               /* what srun printed about the job step, or empty */
+    const char *signal;                  /* which signal has stopped the run */
     bool is_at_limit;                    /* the job has reached its time limit */
     bool was_launching;                  /* not all agents had started */
 };
 
 /* Decides the outcome from these facts, and reports a stop. If Slurm does not answer, a signal
  * counts as preemption: an unneeded run is better than a missing run. Returns whether Slurm is
- * ending the job and so signals all of its steps. */
+ * ending the job and so signals all of its job steps. */
 bool lead_run_decide_by(struct lead_run *run, const struct lead_run_facts *facts);
+
+/* Whether the processes of the run have ended, with success or not, and nothing has stopped them.
+ */
+bool lead_run_ended_itself(const struct lead_run *run);
+/* Decides that a run that ended itself was preempted, if Slurm says that the job was requeued. */
+void lead_run_check_requeue(struct lead_run *run, const struct inquiry_answer *answer);
 
 /* Reports a decided stop. */
 void lead_run_tell_stop(struct lead_run *run, enum stop_reason why);
-/* Decides the outcome that follows from this reason, unless it is decided already, and reports the
- * stop. Returns false if the outcome was decided. */
+/* Decides the outcome that follows from this reason, and reports the stop. Returns false, and does
+ * nothing, if the outcome was decided already. */
 bool lead_run_stop(struct lead_run *run, enum stop_reason why, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,7 +1,7 @@
 /* The state that the parts of the lead share. Only lead*.c and the test of the table include this
  * file.
  *
- *   lead.c         the loop, signals, the step
+ *   lead.c         the loop, signals, the job step
  *   lead_next.c    which run comes next: the daemon's commands, and runs made alone
  *   lead_agents.c  the start of a run, and the reports of the agents
  *   lead_claim.c   whether a run may begin, or another lead runs its phase
@@ -11,7 +11,7 @@
  *   lead_leave.c   the end: the last entries, the agents, Slurm's requeue
  *
  * A file calls only files below it in this list. Facts go upwards: as events, by the callbacks of
- * timers and of the step, and by `again` of the claim. The table in lead.c says what each event
+ * timers and of the job step, and by `again` of the claim. The table in lead.c says what each event
  * does in each state. */
 #ifndef PHASED_WORKER_LEAD_LEAD_STATE_H
 #define PHASED_WORKER_LEAD_LEAD_STATE_H
@@ -45,9 +45,9 @@ enum lead_state {
 
 enum lead_event {
     LEAD_READY, /* all agents are ready */
-    LEAD_TERM,  /* Slurm signals the job or its step, for an unknown reason */
+    LEAD_TERM,  /* Slurm signals the job or its job step, for an unknown reason */
     LEAD_LIMIT, /* SIGUSR2: the time limit is near */
-    LEAD_STEP_ENDED,
+    LEAD_JOB_STEP_ENDED,
     LEAD_NEXT,  /* the daemon gives another run */
     LEAD_STOP,  /* the daemon stops the run */
     LEAD_END,   /* the daemon has no other run */
@@ -81,7 +81,7 @@ struct lead_claim {
     int64_t since_ms;           /* when this lead first saw the holder */
     unsigned ending;            /* a claim that has ended, but whose processes may still run */
     int64_t ending_ms;          /* when this lead first saw that claim */
-    unsigned gone;              /* such a claim, after Slurm has ended its job */
+    unsigned gone;              /* the same claim, after Slurm has ended its job */
     void (*again)(struct lead *lead);
     uv_timer_t timer; /* until the next try */
 };
@@ -99,7 +99,7 @@ struct lead {
     struct lead_run *run;
     struct lead_run *known; /* while `run` is alone: the last run with a number, for its channel */
     unsigned start_number;  /* counts the runs that the agents were told to start */
-    struct job_step *step;  /* NULL after its end */
+    struct job_step *job_step; /* NULL after its end */
     struct lead_agent *agents;
     struct pace_node *paces; /* one for each agent, in this run */
     unsigned count, ready;
@@ -115,7 +115,7 @@ struct lead {
     uv_timer_t later;       /* to look again for the number of a run */
     uv_timer_t limit_timer; /* until the limit is due */
     uv_timer_t look;        /* to look whether an agent has lost srun */
-    char *orphan;           /* the file that says so (worker/protocol/orphan.h) */
+    char *orphan;           /* the file in which the agent says so (worker/protocol/orphan.h) */
     struct lead_hang hang;
     struct lead_claim claim;
     int64_t interrupted_ms;       /* when a stop from outside began */
@@ -125,6 +125,7 @@ struct lead {
     int64_t write_by_ms;          /* the deadline for writing the outcome */
     struct requeue requeue;
     char complaint[256];  /* the last message of srun */
+    const char *signal;   /* the last signal that may stop the run, for people; or NULL */
     bool is_asking;       /* asking Slurm for the reason of a stop */
     unsigned unanswered;  /* questions to Slurm without an answer */
     unsigned limit_asked; /* questions about the time limit without an answer */
@@ -132,7 +133,7 @@ struct lead {
     bool is_guest;        /* the job is shared with other leads */
     bool was_interrupted; /* by Slurm, in this allocation */
     bool is_final;        /* the job need not run again */
-    bool is_exposed;      /* Slurm's signals reach all processes of the step, the ranks too */
+    bool is_exposed;      /* Slurm's signals reach all processes of the job step, the ranks too */
     int exit_code;        /* of the lead */
 };
 
@@ -155,19 +156,22 @@ void lead_stop(struct lead *lead, unsigned seconds);
 /* A uv_timer_cb: the agents were told to stop or to kill, and have not finished in time. Tells them
  * to kill the ranks; the second time, kills srun. */
 void lead_ladder_done(uv_timer_t *timer);
-/* An agent has ended badly. If srun does not end the other agents in time, it is killed. */
+/* An agent has ended badly. If srun does not end the other agents in time, srun is killed. */
 void lead_lost(void *context);
 /* A uv_timer_cb: looks whether an agent has lost srun. Then kills srun, which may not notice. */
 void lead_look(uv_timer_t *timer);
 /* Whether the time limit of the job is at most `margin_s` away. */
 bool lead_is_at_limit(const struct lead *lead, int margin_s);
+/* Notes the signal that is handled next, for people. While Slurm is asked about a signal, that
+ * signal stays. */
+void lead_note_signal(struct lead *lead, const char *signal);
 /* Slurm stops the run. Stops the ranks, and asks Slurm for the reason. */
 void lead_interrupt(struct lead *lead);
 /* Slurm kills the job KillWait after the SIGTERM that came just now. Lets the ranks use most of
  * this time. Kills them before its end, so that the lead can say how the run ended. */
 void lead_end_before_kill(struct lead *lead);
-/* The step has ended, and its end also ends the run. */
-void lead_lose_step(struct lead *lead);
+/* The job step has ended, and its end also ends the run. */
+void lead_lose_job_step(struct lead *lead);
 /* A uv_timer_cb: the run has not begun in time. */
 void lead_launch_done(uv_timer_t *timer);
 
@@ -208,7 +212,7 @@ void lead_over(struct lead *lead);
 
 /* lead_leave.c: leaves, because no run follows. */
 void lead_leave(struct lead *lead);
-/* The step has ended while the lead was leaving. */
+/* The job step has ended while the lead was leaving. */
 void lead_leave_stepless(struct lead *lead);
 /* The requeue is over, so the lead ends. `context` is the lead. */
 void lead_requeue_over(void *context);

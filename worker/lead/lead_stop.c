@@ -3,7 +3,6 @@
 #include "worker/lead/lead_state.h"
 
 #include "lib/clock.h"
-#include "lib/text.h"
 #include "worker/lead/inquiry.h"
 #include "worker/lead/scontrol.h"
 #include "worker/protocol/assignment.h"
@@ -15,8 +14,9 @@
 #include <unistd.h>
 
 enum {
-    LEAD_LADDER_MS = 15000,  /* for the agents to finish a stop or a kill */
-    LEAD_TERM_MARGIN_S = 30, /* a stop this close to the time limit comes from the limit */
+    LEAD_LADDER_MS = 15000,    /* for the agents to finish a stop or a kill */
+    LEAD_TERM_MARGIN_S = 30,   /* a stop this close to the time limit comes from the limit */
+    LEAD_COMPLAINT_MS = 10000, /* an error of srun this long before a stop is not its reason */
     LEAD_ASK_MAX = 2,
     LEAD_ASK_MS = 15000,   /* for Slurm to tell KillWait; less than the default KillWait */
     LEAD_KILL_WAIT_S = 30, /* by default */
@@ -29,14 +29,46 @@ static void lead_linger_done(uv_timer_t *timer)
     lead_leave(timer->data);
 }
 
+static void lead_ask_at_end(struct lead *lead);
+
+/* The signal with which a requeue begins may have reached scontrol, too. Then the lead asks once
+ * more. A controller that is down delays the end of the run by one timeout, or by two after a
+ * signal. */
+static void lead_told_at_end(void *context, const struct inquiry_answer *answer)
+{
+    struct lead *lead = context;
+    lead->is_asking = false;
+    if (!lead->run || lead->run->is_ended)
+        return;
+    if (answer->state == CLUSTER_JOB_NONE && lead->was_interrupted &&
+        ++lead->unanswered < LEAD_ASK_MAX) {
+        lead_ask_at_end(lead);
+        return;
+    }
+    lead->run->is_checked = true;
+    lead_run_check_requeue(lead->run, answer);
+    lead_conclude(lead);
+}
+
+static void lead_ask_at_end(struct lead *lead)
+{
+    lead->is_asking = true;
+    inquiry_start(&lead->loop, lead->life.job_id, false, lead_told_at_end, lead);
+}
+
 void lead_conclude(struct lead *lead)
 {
     struct lead_run *run = lead->run;
     if (lead->is_asking || run->is_ended)
         return; /* the answer of Slurm, or a timeout, comes within seconds */
     uv_timer_stop(&lead->timer);
-    lead->hang.is_asked = false; /* no answer is late any more, even if an agent gives none */
+    lead->hang.is_asked = false; /* nobody waits for an answer any more */
     uv_timer_stop(&lead->hang.timer);
+    if (lead->state == LEAD_RUNNING && lead_run_ended_itself(run) && !run->is_checked) {
+        lead->unanswered = 0;
+        lead_ask_at_end(lead);
+        return;
+    }
     for (unsigned i = 0; i < lead->count; i++)
         if (lead->agents[i].node && !lead->agents[i].is_ended)
             lead_run_add_lost(run, lead->agents[i].node);
@@ -47,8 +79,8 @@ void lead_conclude(struct lead *lead)
         requeue_handle(&lead->requeue, REQUEUE_WANT);
     /* After a stop from outside, or near the limit, no other run follows in this allocation. */
     enum run_outcome kind = run->outcome.kind;
-    bool goes_on = lead->step && !run->is_overtaken && lead->limit == LEAD_LIMIT_FAR &&
-                   (kind == OUTCOME_SUCCEEDED || kind == OUTCOME_FAILED);
+    bool goes_on = lead->job_step && !run->is_overtaken && lead->limit == LEAD_LIMIT_FAR &&
+                   !lead->was_interrupted && (kind == OUTCOME_SUCCEEDED || kind == OUTCOME_FAILED);
     if (goes_on && run->assignment->file.linger_s > 0)
         uv_timer_start(&lead->timer, lead_linger_done,
                        (uint64_t)run->assignment->file.linger_s * 1000, 0);
@@ -67,15 +99,23 @@ bool lead_all_ended(const struct lead *lead)
 void lead_ladder_done(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
-    if (!lead->step)
+    if (!lead->job_step)
         return;
     if (lead->is_killing) {
-        job_step_kill(lead->step); /* the end of srun concludes the run */
+        job_step_kill(lead->job_step); /* the end of srun concludes the run */
         return;
     }
     lead->is_killing = true;
-    job_step_send(lead->step, AGENT_KILL, NULL);
+    job_step_send(lead->job_step, AGENT_KILL, NULL);
     uv_timer_start(timer, lead_ladder_done, LEAD_LADDER_MS, 0);
+}
+
+/* Whether the agents were told to stop or to kill. While the lead waits for preflights, the timer
+ * is for the preflights. */
+static bool lead_is_stopping(const struct lead *lead)
+{
+    return lead->state == LEAD_RUNNING && !lead->is_checking &&
+           uv_is_active((const uv_handle_t *)&lead->timer);
 }
 
 /* srun asks each node once to end its task, and then waits without a limit. The lost agent reports
@@ -83,17 +123,17 @@ void lead_ladder_done(uv_timer_t *timer)
 void lead_lost(void *context)
 {
     struct lead *lead = context;
-    if (lead->state != LEAD_RUNNING || uv_is_active((uv_handle_t *)&lead->timer))
+    if (lead->state != LEAD_RUNNING || lead_is_stopping(lead))
         return; /* the timer of a stop ends srun, too */
     lead->is_killing = true;
+    lead->is_checking = false; /* no ranks start on the other nodes */
     uv_timer_start(&lead->timer, lead_ladder_done, LEAD_LADDER_MS, 0);
 }
 
 void lead_look(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
-    bool is_stopping = lead->state == LEAD_RUNNING && uv_is_active((uv_handle_t *)&lead->timer);
-    if (!lead->step || lead->state == LEAD_LEAVING || is_stopping)
+    if (!lead->job_step || lead->state == LEAD_LEAVING || lead_is_stopping(lead))
         return; /* the timers of these states end srun, too */
     char *node = orphan_read(lead->orphan);
     if (!node)
@@ -102,16 +142,17 @@ void lead_look(uv_timer_t *timer)
                    node); /* may be cut */
     free(node);
     uv_timer_stop(timer);
-    job_step_kill(lead->step); /* the end of srun concludes the run */
+    job_step_kill(lead->job_step); /* the end of srun concludes the run */
 }
 
 static void lead_tell_stop(struct lead *lead, enum agent_command command, unsigned seconds)
 {
     char argument[16];
-    if (!lead->step || lead->state != LEAD_RUNNING)
+    if (!lead->job_step || lead->state != LEAD_RUNNING)
         return;
     (void)snprintf(argument, sizeof argument, "%u", seconds);
-    job_step_send(lead->step, command, argument);
+    job_step_send(lead->job_step, command, argument);
+    lead->is_checking = false;
     uv_timer_start(&lead->timer, lead_ladder_done, (uint64_t)seconds * 1000 + LEAD_LADDER_MS, 0);
 }
 
@@ -120,7 +161,7 @@ void lead_stop(struct lead *lead, unsigned seconds)
     lead_tell_stop(lead, AGENT_STOP, seconds);
 }
 
-/* Stops the ranks while Slurm sends SIGTERM to all steps of the job. */
+/* Stops the ranks while Slurm sends SIGTERM to all job steps of the job. */
 static void lead_relay_stop(struct lead *lead, unsigned seconds)
 {
     lead_tell_stop(lead, lead->is_exposed ? AGENT_EXPECT : AGENT_RELAY, seconds);
@@ -174,20 +215,23 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
     bool is_ending = answer->state != CLUSTER_JOB_NONE && !is_alive;
     const struct lead_run_facts facts = {
         .answer = answer,
-        .complaint = lead->step ? job_step_complaint(lead->step) : lead->complaint,
+        .complaint = lead->job_step ? job_step_complaint_since(
+                                          lead->job_step, lead->interrupted_ms - LEAD_COMPLAINT_MS)
+                                    : lead->complaint,
+        .signal = lead->signal ? lead->signal : "SIGTERM was sent to the job step",
         .is_at_limit =
             is_ending ? answer->is_timed_out : lead_is_at_limit(lead, LEAD_TERM_MARGIN_S),
         .was_launching = lead->state == LEAD_LAUNCHING,
     };
     bool is_slurms = lead_run_decide_by(lead->run, &facts);
     /* Tells the agents again, because the run may have begun meanwhile. If Slurm does not end the
-     * job, it has signalled only the step of the agents. */
+     * job, it has signalled only the job step of the agents. */
     if (is_slurms)
         lead_relay_stop(lead, (unsigned)lead->run->assignment->save_time_s);
     else
         lead_stop(lead, (unsigned)lead->run->assignment->save_time_s);
     bool is_killed = is_slurms && !is_alive; /* not in a grace */
-    if (!lead->step || lead_all_ended(lead))
+    if (!lead->job_step || lead_all_ended(lead))
         lead_conclude(lead);
     else if (is_killed && !lead->run->assignment->checkpoint_path) /* a save may use all the time */
         lead_end_before_kill(lead);
@@ -203,10 +247,16 @@ static void lead_ask(struct lead *lead)
     inquiry_start(&lead->loop, lead->life.job_id, false, lead_asked, lead);
 }
 
-void lead_lose_step(struct lead *lead)
+void lead_lose_job_step(struct lead *lead)
 {
     lead_ask(lead);
     lead_conclude(lead);
+}
+
+void lead_note_signal(struct lead *lead, const char *signal)
+{
+    if (!lead->is_asking)
+        lead->signal = signal;
 }
 
 /* Stops the ranks at once, because little time may be left. Asks for the reason meanwhile. */
@@ -233,6 +283,6 @@ void lead_launch_done(uv_timer_t *timer)
     (void)lead_run_decide(lead->run, OUTCOME_FAILED, CAUSE_LAUNCH,
                           "only %u of %u agents were ready after %d s", lead->ready, lead->count,
                           LEAD_LAUNCH_MS / 1000);
-    if (lead->step)
-        job_step_kill(lead->step); /* the end of srun concludes the run */
+    if (lead->job_step)
+        job_step_kill(lead->job_step); /* the end of srun concludes the run */
 }

@@ -29,7 +29,7 @@ enum requeue_event {
     REQUEUE_WANT,    /* a run is to continue */
     REQUEUE_PASS_ON, /* the lead is a guest: its host asks Slurm */
     REQUEUE_ASK,     /* everything is written */
-    REQUEUE_TERM,    /* SIGTERM, with which a requeue begins; our exit frees the nodes */
+    REQUEUE_TERM,    /* SIGTERM, as at the start of a requeue; our exit frees the nodes */
     REQUEUE_ACCEPT,
     REQUEUE_REFUSE,
     REQUEUE_BY_EXIT, /* Slurm requeues the job if it exits now */
@@ -63,7 +63,6 @@ void requeue_close(struct requeue *requeue);
  * happens. */
 void requeue_handle(struct requeue *requeue, enum requeue_event event);
 
-/* The state after the event. */
 enum requeue_state requeue_next(enum requeue_state state, enum requeue_event event);
 
 #endif

@@ -21,8 +21,8 @@ typedef void scontrol_done(void *context, int code, const char *output);
 void scontrol_start(uv_loop_t *loop, const struct scontrol_call *call, scontrol_done *done,
                     void *context);
 
-/* Copies the word behind "Name=" in "Name=word", or behind "Name " in "Name    = word", as much as
- * fits. Without the name, the word is empty. */
+/* Copies the word after "Name=" in "Name=word", or after "Name " in "Name    = word". A word that
+ * is too long is cut. Without the name, the word is empty. */
 void scontrol_word(const char *output, const char *name, char *word, size_t size);
 
 #endif

@@ -3,11 +3,13 @@
 
 #include "lib/error.h"
 #include "lib/metrics/extract.h"
+#include "lib/metrics/speed.h"
 #include "lib/option.h"
 #include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,9 +36,9 @@ static int extract_parse(char **words, struct extract_options *options)
         {"step", 0, "NAME", "the name of the value that is the step", .text = &options->step_name},
         {0},
     };
-    int status = option_main("phase-worker extract", usage, words, rules, NULL);
-    if (status >= 0)
-        return status;
+    int exit_code = option_main("phase-worker extract", usage, words, rules, NULL);
+    if (exit_code >= 0)
+        return exit_code;
     if (is_file && options->pattern) {
         (void)fputs("phase-worker extract: --file takes no --pattern\n", stderr);
         return 2;
@@ -53,13 +55,14 @@ int extract_main(char **words)
     struct error err;
     char chunk[65536], where[600];
     ssize_t size;
-    int status = extract_parse(words, &options);
-    if (status >= 0)
-        return status;
+    int exit_code = extract_parse(words, &options);
+    if (exit_code >= 0)
+        return exit_code;
     if (extract_new(&options, extract_print, &text, &extract, &err) < 0) {
         (void)fprintf(stderr, "phase-worker extract: %s\n", error_text(&err, where, sizeof where));
         return 2;
     }
+    speed_want_of(extract);
     while ((size = read(STDIN_FILENO, chunk, sizeof chunk)) != 0) {
         if (size < 0 && errno == EINTR)
             continue;
@@ -70,6 +73,10 @@ int extract_main(char **words)
     if (size < 0)
         (void)fprintf(stderr, "phase-worker extract: cannot read the log: %s\n", strerror(errno));
     extract_end(extract);
+    char *left_out = extract_left_out(extract);
+    if (left_out)
+        (void)fprintf(stderr, "phase-worker extract: %s\n", left_out);
+    free(left_out);
     extract_free(extract);
     text_fini(&text);
     bool is_written = fflush(stdout) == 0 && !ferror(stdout);

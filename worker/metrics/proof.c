@@ -79,6 +79,8 @@ struct proof *proof_new(const json_t *changed, const json_t *params)
         proof_free(proof);
         return NULL;
     }
+    for (i = 0; i < proof->count; i++)
+        extract_want(proof->extract, proof->params[i].spelled);
     return proof;
 }
 
@@ -118,7 +120,7 @@ char *proof_doubts(struct proof *proof)
         text_addf(&text, "%sa remedy set %s to %g, but ", text.size ? "; " : "", param->name,
                   param->value);
         if (param->state == PARAM_UNSEEN)
-            text_addf(&text, "nothing in the run's output shows %s (it could print %s=%g)",
+            text_addf(&text, "nothing in the run's output shows %s (the program could print %s=%g)",
                       param->name, param->name, param->value);
         else
             text_addf(&text, "the run reports %g", param->seen);

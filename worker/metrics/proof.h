@@ -3,9 +3,9 @@
  * A remedy has no effect if the command line does not use the param: the param may have another
  * name there, or a file may override it. So the values that the program prints in its first minutes
  * are compared by name, in the spelling of metrics. A param is proven when the program has printed
- * its value once. A program may itself change a param, such as a learning rate. So a param that
- * comes with several other values is not judged. Texts and truth values are not judged either,
- * because metrics are numbers. This module does no I/O. */
+ * its value once. A program may itself change a param, such as a learning rate. So a param is not
+ * judged if the program prints several other values for it. Texts and truth values are not judged
+ * either, because metrics are numbers. This module does no I/O. */
 #ifndef PHASED_WORKER_METRICS_PROOF_H
 #define PHASED_WORKER_METRICS_PROOF_H
 

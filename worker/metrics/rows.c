@@ -16,8 +16,10 @@ static void rows_end_entry(struct rows *rows)
 {
     if (!rows->values)
         return;
-    journal_add(rows->journal,
-                &(struct entry){.type = ENTRY_METRIC, .step = rows->step, .values = rows->values});
+    journal_add(rows->journal, &(struct entry){.type = ENTRY_METRIC,
+                                               .step = rows->step,
+                                               .values = rows->values,
+                                               .is_stepless = rows->is_stepless});
     json_decref(rows->values);
     rows->values = NULL;
     rows->unflushed++;
@@ -26,7 +28,7 @@ static void rows_end_entry(struct rows *rows)
 static bool rows_fits(const struct rows *rows, int64_t step, const struct extract_value *values,
                       size_t count)
 {
-    if (!rows->values || rows->step != step)
+    if (!rows->values || rows->step != step || rows->is_stepless != !rows->has_step)
         return false;
     for (size_t i = 0; i < count; i++)
         if (json_object_get(rows->values, values[i].name))
@@ -43,6 +45,7 @@ static void rows_note(struct rows *rows, int64_t step, const struct extract_valu
         rows_end_entry(rows);
         rows->values = json_object();
         rows->step = step;
+        rows->is_stepless = !rows->has_step;
     }
     for (size_t i = 0; i < count; i++)
         json_object_set_new(rows->values, values[i].name, json_double(values[i].value));
@@ -67,6 +70,8 @@ void rows_add(struct rows *rows, const struct extract_row *row)
     rows->has_row = true;
     rows->has_step |= row->has_step;
     rows->last_step = step;
+    if (row->has_step && step > rows->highest_step)
+        rows->highest_step = step;
     rows_note(rows, step, row->values, row->count);
     for (size_t i = 0; i < row->count; i++)
         guards_add(rows->guards, step, time_s, &row->values[i]);

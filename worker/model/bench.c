@@ -4,7 +4,7 @@
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
-#include "lib/metrics/speed.h"
+#include "lib/metrics/peak.h"
 #include "worker/model/bench_decode.h"
 #include "worker/model/device.h"
 #include "worker/model/kernels.h"
@@ -49,7 +49,7 @@ struct part {
 struct bench {
     struct kernels *kernels;
     struct model_shape shape;
-    bool is_fp8; /* products of the blocks are, where they can be */
+    bool is_fp8; /* products of the blocks have factors of 8 bits, where possible */
     struct kernel_attention_shape attention;
     size_t rows, logits_rows;
     kernel_number *a, *b, *c, *weights; /* of random numbers; c is for outputs */
@@ -98,7 +98,7 @@ static void run_dw(struct bench *bench, const struct part *part)
                      part->out, part->order, KERNEL_ADD);
 }
 
-/* A large product. The matrix in this order never becomes one of 8 bits. */
+/* A large product. A matrix in this order is never cast to 8 bits. */
 static void run_square(struct bench *bench, const struct part *part)
 {
     kernel_matmul(bench->kernels, bench->c, bench->a, bench->b, part->rows, part->in, part->out,
@@ -203,7 +203,7 @@ static void add(struct bench *bench, struct part part)
     bench->parts[bench->part_count++] = part;
 }
 
-/* Adds a product with its two gradients. `names` are those of the three. */
+/* Adds a product and its two gradients, with their three `names`. */
 static void add_product(struct bench *bench, const char *const names[3], struct part part)
 {
     double x = (double)(part.rows * part.in), y = (double)(part.rows * part.out);
@@ -324,7 +324,6 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Makes the arrays for all parts. */
 static int make_arrays(struct bench *bench, const struct options *options, struct error *err)
 {
     const struct model_shape *shape = &bench->shape;
@@ -463,7 +462,7 @@ static int take_step(struct step *step, struct error *err)
 static void print_mfu(const struct bench *bench, double operations_each_s)
 {
     const char *device = kernels_device(bench->kernels);
-    double peak = 1e12 * speed_peak_tflops(device);
+    double peak = 1e12 * peak_tflops(device);
     if (peak > 0)
         printf("mfu %.2f %% of %.0f TFLOPS, dense bf16, of a %s; a token takes 6 operations for "
                "each weight of a product, and 12 * depth * width * sequence for attention\n",

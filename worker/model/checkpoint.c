@@ -22,7 +22,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the format is the mem
 _Static_assert(sizeof(struct checkpoint_header) == 152, "the header has no holes");
 
 static const char magic[8] = {'p', 'h', 'm', 'o', 'd', 'e', 'l', '\n'};
-/* What the name of a folder ends in while the folder is not a checkpoint yet, or no longer. */
+/* The ends of the name of a folder that is not a checkpoint yet, or no longer. */
 static const char unfinished[] = ".tmp", replaced[] = ".tmp.old";
 
 /* --- Names ------------------------------------------------------------------------------------ */
@@ -71,7 +71,6 @@ static size_t numbers_of(const struct model *model, unsigned rank, unsigned size
     return numbers;
 }
 
-/* Checks the size of the file of a rank. */
 static int check_size(const char *path, const struct file_map *map, const struct model *model,
                       unsigned rank, unsigned size, struct error *err)
 {
@@ -389,7 +388,6 @@ static int source_init(struct source *source, const char *path, struct error *er
     return check_marker(source, err);
 }
 
-/* Maps the files of the ranks. */
 static int map_parts(struct source *source, struct error *err)
 {
     int status = 0;
@@ -538,8 +536,8 @@ static void fill_weights(struct model *model, const struct source *source)
     free(reading.saved);
 }
 
-/* Fills the moments of this rank with what the file of a rank has of them. The array is the
- * `index`-th in the file. */
+/* Fills those moments of this rank that are in the file of `rank`. The array is the `index`-th in
+ * the file. */
 static void put_part(struct model *model, float *array, size_t index, const struct source *source,
                      unsigned rank)
 {

@@ -12,7 +12,7 @@ struct sampler {
     struct kernel_draw_options how;
     float *logits;   /* of the row */
     double *weights; /* of each token: e^((logit - highest logit) / temperature) */
-    uint32_t *order; /* all tokens; those that are kept are the last ones, the most likely last */
+    uint32_t *order; /* all tokens; the kept tokens are at the end, the most likely token last */
 };
 
 /* Returns e^x for x <= 0, and 0 if x is not a number. The function of the C library is not used,
@@ -70,7 +70,7 @@ static bool is_likelier(const struct sampler *sampler, uint32_t a, uint32_t b)
     return left > right || (!(left < right) && a < b);
 }
 
-/* The first `count` tokens of the order are a heap, but for the token at `at`. Moves that token
+/* The first `count` tokens of the order are a heap, except for the token at `at`. Moves that token
  * down to its place. */
 static void sift_down(struct sampler *sampler, size_t at, size_t count)
 {
@@ -105,7 +105,6 @@ static double keep_likely(struct sampler *sampler, double wanted, size_t *ret_ke
     return sum;
 }
 
-/* Draws a token from the logits of the row. */
 static uint32_t draw(struct sampler *sampler, double random)
 {
     const struct kernel_draw_options *how = &sampler->how;

@@ -1,5 +1,5 @@
 /* The text for training: the bytes of a file, the tokens of a shard, or the text of prose.h. A file
- * is mapped into memory. The last tenth is held out: it is only measured.
+ * is mapped into memory. The last tenth is held out: only evaluations use it.
  *
  * The ids of the n-th row of training are a function of the seed and n alone. So one number is the
  * whole state of the reading, and every rank draws the same row. */

@@ -57,7 +57,7 @@ size_t decode_pages(size_t length)
     return (length + KERNEL_PAGE - 1) / KERNEL_PAGE;
 }
 
-/* Returns the part of the vocabulary of which a rank computes the logits. */
+/* Returns the part of the vocabulary for which a rank computes the logits. */
 static struct ranks_part share_of(const struct decode *decode, unsigned rank)
 {
     return ranks_part(rank, decode->rank.size, decode->model->shape.vocabulary);
@@ -194,7 +194,7 @@ static void add_product(struct decode *decode, const kernel_number *input,
                        decode->part_count);
 }
 
-/* output = the normed state times a matrix, of which this rank has so many columns. */
+/* output = the normed state times a matrix, of which this rank has `columns` columns. */
 static void take_columns(struct decode *decode, kernel_number *output, const kernel_number *matrix,
                          size_t columns)
 {
@@ -237,8 +237,8 @@ static void run_block(struct decode *decode, size_t layer)
     add_product(decode, decode->gated, block.down, hidden);
 }
 
-/* From the states of all rows to the logits after the last row of each sequence, of which rank 0
- * gets the shares of all ranks. */
+/* Computes the logits after the last row of each sequence from the states. Rank 0 gets the shares
+ * of all ranks. */
 static void run_head(struct decode *decode, const struct model_ends *ends)
 {
     const struct model_shape *shape = &decode->model->shape;
@@ -260,8 +260,8 @@ static void run_head(struct decode *decode, const struct model_ends *ends)
     kernels_collect(decode->kernels, decode->logits, count);
 }
 
-/* From the ids to the logits. For the same numbers of rows and sequences it is always the same:
- * what changes from step to step lies in the memory of the backend. */
+/* Computes the logits from the ids. For the same numbers of rows and sequences the kernels are
+ * always the same: what changes from step to step lies in the memory of the backend. */
 static void run(void *context)
 {
     struct decode *decode = context;

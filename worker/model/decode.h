@@ -6,8 +6,8 @@
  *
  * All sequences share a pool of pages, each with room for the keys and values of KERNEL_PAGE tokens
  * in all layers. A sequence is nothing but its pages and its length, so each step can take other
- * sequences, of any length. On a CPU the logits of a sequence have the same bits whichever pages it
- * has, whichever sequences are beside it, and in however many steps its tokens are read.
+ * sequences, of any length. On a CPU the bits of the logits of a sequence do not depend on its
+ * pages, on the other sequences, or on the number of steps that read its tokens.
  *
  * It is tensor-parallel as in Megatron-LM (Shoeybi et al. 2019). Each rank of a group has some
  * heads with their keys and values, and the same share of the MLP. The matrices for queries, keys,

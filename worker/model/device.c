@@ -34,7 +34,7 @@ int device_choose(const char *wish, char **arguments, struct error *err)
     return error_set(err, -ERANGE, "--device %s: use auto, cpu or cuda", wish);
 }
 #else
-/* Whether the driver has a GPU, and CUDA_VISIBLE_DEVICES hides not all of them. */
+/* Whether the driver has a GPU, and CUDA_VISIBLE_DEVICES does not hide all GPUs. */
 static bool has_gpu(void)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES"), *folder = getenv("PHASED_DEV");
@@ -49,7 +49,7 @@ static bool has_gpu(void)
     return false;
 }
 
-/* Whether the program starts: the libraries of CUDA may be missing, which ld.so tells. */
+/* Whether the program starts. ld.so does not start it if a library of CUDA is missing. */
 static bool starts(const char *program)
 {
     char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--version", NULL};

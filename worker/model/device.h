@@ -1,12 +1,11 @@
 /* On what phase-model computes. Two programs are built from the same sources: phase-model for CPUs,
- * and phase-model-gpu for GPUs, which needs CUDA's libraries. The first one starts the second one
- * where a GPU is wanted, so a command is the same on all machines. */
+ * and phase-model-gpu for GPUs, which needs CUDA's libraries. phase-model starts phase-model-gpu if
+ * a GPU is wanted, so a command is the same on all machines. */
 #ifndef PHASED_WORKER_MODEL_DEVICE_H
 #define PHASED_WORKER_MODEL_DEVICE_H
 
 struct error;
 
-/* The help of the option --device. */
 #define DEVICE_HELP                                                                                \
     "auto, cpu or cuda; auto: a GPU if one is visible and phase-model-gpu is installed"
 

@@ -115,10 +115,10 @@ int generate_read(struct generate_options *options, char **words)
         {0},
     };
     struct error err;
-    int status = option_main("phase-model generate", usage, words, rules, NULL);
-    if (status >= 0 || !(options->tensor & (options->tensor - 1)))
-        return status;
-    error_set(&err, -ERANGE, "--tp %" PRIu64 ": not a power of two", options->tensor);
+    int exit_code = option_main("phase-model generate", usage, words, rules, NULL);
+    if (exit_code >= 0 || !(options->tensor & (options->tensor - 1)))
+        return exit_code;
+    error_set(&err, -ERANGE, "--tp %" PRIu64 ": must be a power of two", options->tensor);
     return option_refuse("phase-model generate", &err);
 }
 
@@ -132,7 +132,6 @@ static bool is_of_bytes(const uint8_t *digest)
     return is_same;
 }
 
-/* Takes the vocabulary that the model was trained with. */
 static int load_vocabulary(struct generate *generate, const uint8_t *digest, struct error *err)
 {
     const char *path = generate->options->vocabulary, *model = generate->options->model;
@@ -152,7 +151,8 @@ static int load_vocabulary(struct generate *generate, const uint8_t *digest, str
         return error_set(err, -EINVAL,
                          "--vocabulary %s: %s is a model of bytes: leave the option out", path,
                          model);
-    return error_set(err, -EINVAL, "--vocabulary %s: %s was trained with another one", path, model);
+    return error_set(err, -EINVAL, "--vocabulary %s: %s was trained with another vocabulary", path,
+                     model);
 }
 
 /* The model knows no positions after the length of a row of training. So the prompt gets what the
@@ -322,9 +322,9 @@ static bool is_read(const struct sequence *sequence)
     return sequence->kept.length == sequence->count;
 }
 
-/* Draws the next tokens of those lines whose tokens the model has read, on the first rank. The step
- * has a piece of each line with rows. The draws of pieces that end inside of a prompt are not used.
- * A float holds the number of any token. All ranks take the draws of the first one: numbers of GPUs
+/* The first rank draws the next token of each line whose tokens the model has read. The step has a
+ * piece of each line with rows. The draws of pieces that end inside of a prompt are not used. A
+ * float holds the number of any token. All ranks take the draws of the first rank: numbers of GPUs
  * may differ by a rounding, and then the ranks would go on with different texts. */
 static int draw(struct generate *generate, float *tokens, size_t count, struct error *err)
 {
@@ -388,7 +388,7 @@ static int run_step(struct generate *generate, struct error *err)
     return 0;
 }
 
-/* Writes the texts of which all lines before are written. */
+/* Writes the texts up to the first line that has not ended. */
 static int write_ended(struct generate *generate, struct error *err)
 {
     int status = 0;

@@ -91,7 +91,7 @@ static int await(pid_t pid, int64_t deadline_ms)
     return is_killed ? 0 : status;
 }
 
-/* Only a rank whose own failure it is prints it. */
+/* Ends the process of the rank. A rank prints only its own failure. */
 static void leave(unsigned rank, int status, const struct error *err)
 {
     char message[sizeof err->where + sizeof err->message];

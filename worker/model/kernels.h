@@ -53,8 +53,8 @@ struct kernels *kernels_new(int device, struct error *err);
 /* Closes the backend; after a failure it only tells the other ranks, and leaves the rest to the end
  * of the process. */
 void kernels_free(struct kernels *kernels);
-/* Returns whether that has happened. Then the process must end by _exit(): what exit() does for the
- * libraries of a backend may take forever. */
+/* Returns whether kernels_free() has left anything. Then the process must end by _exit(), because
+ * exit() may wait forever in the libraries of a backend. */
 bool kernels_are_left(void);
 
 /* Returns the name of the GPU, such as "NVIDIA H100 80GB HBM3", or "" for a CPU. Borrowed. */
@@ -81,7 +81,6 @@ size_t kernels_memory_used(struct kernels *kernels);
 void *kernels_host_memory(struct kernels *kernels, size_t bytes);
 void kernels_release_host(struct kernels *kernels, void *memory);
 
-/* Sets the bytes to 0. */
 void kernels_clear(struct kernels *kernels, void *memory, size_t bytes);
 /* Copies from the host; the source may change as soon as the call returns. */
 void kernels_put(struct kernels *kernels, void *to_backend, const void *from_host, size_t bytes);
@@ -126,8 +125,8 @@ struct kernel_run {
     kernel_number *numbers;
     size_t count;
 };
-/* Begins to replace the numbers of some runs on every rank by those of their owners: each run has
- * its own parts. */
+/* Begins to replace the numbers of some runs on every rank by the numbers of their owners. Each run
+ * has its own parts. */
 void kernels_gather(struct kernels *kernels, const struct kernel_run *runs, size_t run_count);
 
 /* Gives rank 0 the numbers of all ranks, between the kernels that are queued before and later.
@@ -141,7 +140,7 @@ int kernels_sums_end(struct kernels *kernels, struct error *err);
 /* ---- products ---- */
 
 /* The rows of the largest step of generation. A backend makes products of so many rows in the same
- * way in each run, because another order of a sum can be another text. */
+ * way in each run, because another order of a sum can give another text. */
 enum { KERNEL_STEP_ROWS = 448 };
 
 enum kernel_mode {
@@ -280,9 +279,9 @@ void kernel_attention_newest(struct kernels *kernels, kernel_number *y, kernel_n
 
 /* ---- drawing tokens ---- */
 
-/* Where the logits of some rows are. Each rank has computed those of `part` classes, but the last
- * ranks may have fewer or none. The numbers of the ranks are `stride` apart. They have a row for
- * each row, with a number for each class of the rank. */
+/* Where the logits of some rows are. Each rank has computed the logits of `part` classes; the last
+ * ranks may have fewer classes, or no class. The logits of the ranks are `stride` numbers apart.
+ * Each rank has a row for each row, with a number for each of its classes. */
 struct kernel_parts {
     size_t classes, part, stride;
 };
@@ -290,7 +289,7 @@ struct kernel_parts {
 struct kernel_draw_options {
     size_t tokens;      /* the first classes; the others are padding and are never drawn */
     double temperature; /* logits are divided by it; 0: the most likely token is taken */
-    double top_p; /* the most likely tokens are kept, as few as have this probability together */
+    double top_p;       /* keeps the most likely tokens: as few as together have this probability */
 };
 
 /* Draws a token for each row. Among equally likely tokens the first one is the most likely. If no
@@ -354,7 +353,7 @@ static inline kernel_number kernel_number_of(float value)
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     if ((bits & 0x7fffffff) > 0x7f800000)
-        return (kernel_number)(bits >> 16 | 0x40); /* stays no number */
+        return (kernel_number)(bits >> 16 | 0x40); /* NaN stays NaN */
     return (kernel_number)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 #else
     return value;

@@ -25,13 +25,13 @@ static const char usage[] =
     "usage: phase-model text|tokenize|train|generate|bench [OPTION VALUE]... | --help | --version\n"
     "`phase-model COMMAND --help` lists the options of a command.\n";
 
-static int print_error(const struct error *err, int status)
+static int print_error(const struct error *err, int exit_code)
 {
     char message[sizeof err->where + sizeof err->message];
     fprintf(stderr, "phase-model: %s\n", error_text(err, message, sizeof message));
-    if (status == EXIT_USAGE)
+    if (exit_code == EXIT_USAGE)
         fputs(usage, stderr);
-    return status;
+    return exit_code;
 }
 
 /* Reads the options that train and bench have in common, and finds the device. Returns -1 if the
@@ -39,10 +39,10 @@ static int print_error(const struct error *err, int status)
 static int take_options(struct options *options, const char *name, char **words, char **all)
 {
     struct error err;
-    int status = options_read(options, name, words);
-    if (status >= 0)
-        return status;
-    status = device_choose(options->device, all, &err);
+    int exit_code = options_read(options, name, words);
+    if (exit_code >= 0)
+        return exit_code;
+    int status = device_choose(options->device, all, &err);
     if (status < 0)
         return status == -ERANGE ? option_refuse(name, &err) : print_error(&err, EXIT_FAILED);
     /* Readers of logs want whole lines as soon as they are printed, also through a pipe. */
@@ -55,9 +55,9 @@ static int command_train(char **words, char **all)
     struct options options;
     struct ranks_place place;
     struct error err;
-    int status = take_options(&options, "phase-model train", words, all);
-    if (status >= 0)
-        return status;
+    int exit_code = take_options(&options, "phase-model train", words, all);
+    if (exit_code >= 0)
+        return exit_code;
     stop_install();
     if (ranks_place_from_environment(&place, &err) < 0 || train_run(&options, &place, &err) < 0)
         return print_error(&err, EXIT_FAILED);
@@ -68,9 +68,9 @@ static int command_bench(char **words, char **all)
 {
     struct options options;
     struct error err;
-    int status = take_options(&options, "phase-model bench", words, all);
-    if (status >= 0)
-        return status;
+    int exit_code = take_options(&options, "phase-model bench", words, all);
+    if (exit_code >= 0)
+        return exit_code;
     return bench_run(&options, &err) < 0 ? print_error(&err, EXIT_FAILED) : EXIT_OK;
 }
 
@@ -78,10 +78,10 @@ static int command_generate(char **words, char **all)
 {
     struct generate_options options;
     struct error err;
-    int status = generate_read(&options, words);
-    if (status >= 0)
-        return status;
-    status = device_choose(options.device, all, &err);
+    int exit_code = generate_read(&options, words);
+    if (exit_code >= 0)
+        return exit_code;
+    int status = device_choose(options.device, all, &err);
     if (status < 0)
         return status == -ERANGE ? option_refuse("phase-model generate", &err)
                                  : print_error(&err, EXIT_FAILED);
@@ -94,9 +94,9 @@ static int command_tokenize(char **words)
 {
     struct tokenize_options options;
     struct error err;
-    int status = tokenize_read(&options, words);
-    if (status >= 0)
-        return status;
+    int exit_code = tokenize_read(&options, words);
+    if (exit_code >= 0)
+        return exit_code;
     return tokenize_run(&options, &err) < 0 ? print_error(&err, EXIT_FAILED) : EXIT_OK;
 }
 
@@ -127,17 +127,18 @@ static int run(int count, char **arguments)
         fputs(usage, stdout);
         return EXIT_OK;
     }
-    error_set(&err, -EINVAL, "%s: no such command", *command ? command : "nothing asked for");
-    if (!*command)
+    if (*command)
+        error_set(&err, -EINVAL, "%s: no such command", command);
+    else
         error_set(&err, -EINVAL, "a command is missing");
     return print_error(&err, EXIT_USAGE);
 }
 
 int main(int count, char **arguments)
 {
-    int status = run(count, arguments);
+    int exit_code = run(count, arguments);
     if (!kernels_are_left())
-        return status;
+        return exit_code;
     (void)fflush(NULL); /* a reader may be gone */
-    _exit(status);
+    _exit(exit_code);
 }

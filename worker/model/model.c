@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Tensors in the order of `model->tensors`: the gains of the last norm and of each block, then the
  * tokens and the head, then the matrices of each block. A tensor that a model does not have is

@@ -132,7 +132,6 @@ struct model_rates {
     float clip; /* largest norm of the gradient; 0: no limit */
 };
 
-/* Returns what a model needs of a backend. */
 struct kernels_needs model_needs(const struct model_shape *shape, size_t sequence);
 
 /* Returns 0 if there is such a model. If not, the message names the size that is wrong. */
@@ -147,8 +146,8 @@ double model_operations(const struct model_shape *shape, size_t sequence);
 /* The same by the convention of MFU (lib/metrics/speed.h): attention counts as a whole. */
 double model_mfu_operations(const struct model_shape *shape, size_t sequence);
 
-/* Makes a model whose numbers are 0. The shape must have passed model_check(). The model must get
- * model_fini() also after a failure, which is a lack of memory. */
+/* Makes a model with all numbers 0. The shape must have passed model_check(). Call model_fini()
+ * also after a failure, which is a lack of memory. */
 int model_init(struct model *model, struct kernels *kernels, const struct model_shape *shape,
                size_t sequence, enum model_use use, struct model_rank rank, struct error *err);
 void model_fini(struct model *model);
@@ -165,11 +164,11 @@ void model_draw(struct model *model, uint64_t seed);
 /* Returns the weight of the loss of each loop: base^i / (base^0 + ... + base^(loops - 1)). */
 void model_loop_weights(float *ret_weights, size_t loops, double base);
 
-/* Sets the gradient to 0. For the matrices of the blocks and the head this is only noted:
- * model_gradient_mode() tells the first product that gives to them to overwrite what is there. */
+/* Sets the gradient to 0. For the matrices of the blocks and the head this is only noted: the first
+ * product for them overwrites the old gradient (model_gradient_mode()). */
 void model_clear_gradient(struct model *model);
-/* Returns how a product gives to the matrices of block `part`, or to the head if `part` is the
- * depth. Each call is one such product, or one for each matrix of the block. */
+/* Returns whether products overwrite or add to the gradient of block `part`, or of the head if
+ * `part` is the depth. Call it once for one product of each matrix of the part. */
 enum kernel_mode model_gradient_mode(struct model *model, size_t part);
 
 /* Begins to sum a bucket of the gradient over the ranks; the bucket is complete. */
@@ -218,7 +217,6 @@ struct model_ends_gradient {
 };
 struct model_ends_gradient model_ends_gradient(struct model *model);
 
-/* Returns the sizes of attention for `batch` sequences of `sequence` tokens. */
 struct kernel_attention_shape model_attention(const struct model_shape *shape, size_t batch,
                                               size_t sequence);
 

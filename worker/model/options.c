@@ -150,8 +150,8 @@ static int read_words(struct options *options, const char *name, char **words)
                "pause of N ms after each step, for tests of long trainings")},
         {TEXT("device", "NAME", device, "auto", DEVICE_HELP)},
         {TEXT("precision", "NAME", precision, "bf16",
-              "factors of the products of blocks on a GPU: bf16, or fp8 but for the gradients of "
-              "weights")},
+              "factors of the products of blocks on a GPU: bf16, or fp8 except for the gradients "
+              "of weights")},
         {WHOLE("rendezvous-timeout", rendezvous_timeout_s, 1, 86400, "60",
                "how many seconds to wait for all ranks")},
         {WHOLE("collective-timeout", collective_timeout_s, 1, 86400, "300",
@@ -165,9 +165,9 @@ int options_read(struct options *options, const char *name, char **words)
 {
     struct error err;
     *options = (struct options){0};
-    int status = read_words(options, name, words);
-    if (status >= 0)
-        return status;
+    int exit_code = read_words(options, name, words);
+    if (exit_code >= 0)
+        return exit_code;
     if (take_model(options, options->model, &err) < 0)
         return option_refuse(name, &err);
     /* The second reading lets the other options replace what the model has set. */

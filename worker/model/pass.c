@@ -63,7 +63,6 @@ static float *take_floats(struct arena *arena, size_t count)
     return take_bytes(arena, count * sizeof(float));
 }
 
-/* Returns how many numbers a row of queries, keys and values has. */
 static size_t qkv_width(const struct model_shape *shape)
 {
     return (shape->heads + 2 * (size_t)shape->kv_heads) * (shape->width / shape->heads);

@@ -129,9 +129,9 @@ int prose_command(char **words)
          .initial = "32768"},
         {0},
     };
-    int status = option_main("phase-model text", usage, words, rules, NULL);
-    if (status >= 0)
-        return status;
+    int exit_code = option_main("phase-model text", usage, words, rules, NULL);
+    if (exit_code >= 0)
+        return exit_code;
     struct text text = {0};
     prose_add(&text, bytes);
     bool is_written = fwrite(text_string(&text), 1, text.size, stdout) == text.size;

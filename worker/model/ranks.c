@@ -295,7 +295,7 @@ static int compare(struct ranks *ranks, unsigned first, uint64_t next, struct er
     return *verdict.text ? error_set(err, -ETIMEDOUT, "%s", verdict.text) : -ETIMEDOUT;
 }
 
-/* In the others: hears what rank 0 tells. `head` may be that of its question. */
+/* In other ranks: receives the verdict of rank 0. `head` may be that of its question. */
 static int hear(struct ranks *ranks, struct sum_head head, int64_t deadline_ms, struct error *err)
 {
     char text[sizeof((struct verdict *)NULL)->text];
@@ -336,7 +336,7 @@ static bool is_late(int fd)
     return recv(fd, &head, sizeof head, MSG_PEEK) == sizeof head && head.number == late_number;
 }
 
-/* In rank 0: waits for a message of a rank. Returns whether this rank or a later one is late. */
+/* In rank 0: waits for a message of the rank `from`. Returns whether it or a later rank is late. */
 static bool is_any_late(const struct ranks *ranks, unsigned from, int64_t deadline_ms)
 {
     struct pollfd wait = {.fd = ranks->sockets[from], .events = POLLIN};
@@ -430,8 +430,8 @@ static int add_all(struct ranks *ranks, float *values, size_t count, int64_t dea
 typedef int exchange(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
                      struct error *err);
 
-/* After a failure a connection may be in the middle of a message, so no later exchange begins. It
- * fails for the first reason: what is read from the connection then would blame another rank. */
+/* After a failure a connection may be in the middle of a message, so no later exchange begins. A
+ * later exchange fails for the same reason: the rest of the message would blame another rank. */
 static int run_exchange(struct ranks *ranks, exchange *body, float *values, size_t count,
                         struct error *err)
 {

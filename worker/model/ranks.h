@@ -8,9 +8,9 @@
  * TCP.
  *
  * No wait is endless. If a rank ends, its closed connection shows that at once. If a machine is
- * gone, a rank whose data it has acknowledged notices within half a minute. If other data is under
- * way, or if a rank hangs, the timeout of the sum ends the wait. There is no encryption and no
- * authentication: the network between the nodes is trusted, as for NCCL. */
+ * gone, the other ranks notice it within half a minute. But if data to the machine is not
+ * acknowledged yet, or if a rank hangs, only the timeout of the sum ends the wait. There is no
+ * encryption and no authentication: the network between the nodes is trusted, as for NCCL. */
 #ifndef PHASED_WORKER_MODEL_RANKS_H
 #define PHASED_WORKER_MODEL_RANKS_H
 
@@ -68,11 +68,11 @@ struct ranks_part ranks_overlap(struct ranks_part a, struct ranks_part b);
  * undefined then. A sum has the same bits as that of ranks_sum(). */
 int ranks_sum_parts(struct ranks *ranks, float *values, size_t count, struct error *err);
 
-/* Replaces all values on every rank by those of their owners. */
+/* Replaces all values on every rank by the values of their owners. */
 int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error *err);
 
-/* `values` has `count` values for each rank, in the order of the ranks, and each rank gives its
- * own. Gives rank 0 those of all ranks. */
+/* `values` has `count` values for each rank, in the order of the ranks, and each rank gives its own
+ * values. Rank 0 gets the values of all ranks. */
 int ranks_collect(struct ranks *ranks, float *values, size_t count, struct error *err);
 
 enum { RANKS_LATE = 1 };

@@ -3,8 +3,6 @@
 
 #include "lib/memory.h"
 
-#include <stdlib.h>
-
 /* Returns e^x for -10 <= x <= 0: a series for a small x, squared four times. */
 static double exponential(double x)
 {

@@ -40,6 +40,10 @@ struct saver {
     struct checkpoint_position position;
     bool is_running;
     pthread_t thread;
+    void (*work)(struct saver *saver); /* of the thread */
+    pthread_mutex_t lock;
+    pthread_cond_t worked;
+    bool has_worked; /* under the lock */
     atomic_bool is_cancelled;
     /* The thread writes these, if it runs. */
     int status;
@@ -58,6 +62,12 @@ static size_t share(const struct saver *saver, size_t bucket)
 struct saver *saver_new(const char *folder, size_t keep, const struct model *model)
 {
     struct saver *saver = xcalloc(1, sizeof *saver);
+    pthread_condattr_t steady;
+    (void)pthread_mutex_init(&saver->lock, NULL); /* these cannot fail with these arguments */
+    (void)pthread_condattr_init(&steady);
+    (void)pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&saver->worked, &steady);
+    (void)pthread_condattr_destroy(&steady);
     saver->folder = folder;
     saver->keep = keep;
     saver->model = model;
@@ -115,9 +125,8 @@ static int write_copy(struct saver *saver, struct checkpoint_part *part)
     return 0;
 }
 
-static void *write_part(void *context)
+static void write_part(struct saver *saver)
 {
-    struct saver *saver = context;
     struct checkpoint_part part;
     saver->status = checkpoint_part_begin(&part, saver->folder, saver->position.step,
                                           saver->model->rank.rank, &saver->err);
@@ -126,13 +135,11 @@ static void *write_part(void *context)
             saver->has_copy ? write_copy(saver, &part) : take_state(saver, &part, &saver->err);
         saver->status = checkpoint_part_end(&part, status, &saver->err);
     }
-    return NULL;
 }
 
 /* A checkpoint that cannot be removed is only a warning. */
-static void *complete(void *context)
+static void complete(struct saver *saver)
 {
-    struct saver *saver = context;
     struct error err;
     char message[sizeof err.message];
     saver->status = checkpoint_complete(saver->folder, saver->model, saver->model->rank.size,
@@ -140,20 +147,32 @@ static void *complete(void *context)
     if (saver->status == 0 &&
         checkpoint_prune(saver->folder, saver->position.step, saver->keep, &err) < 0)
         fprintf(stderr, "phase-model: %s\n", error_text(&err, message, sizeof message));
+}
+
+static void *run_thread(void *context)
+{
+    struct saver *saver = context;
+    saver->work(saver);
+    (void)pthread_mutex_lock(&saver->lock); /* these cannot fail for this kind of mutex */
+    saver->has_worked = true;
+    (void)pthread_cond_signal(&saver->worked);
+    (void)pthread_mutex_unlock(&saver->lock);
     return NULL;
 }
 
 /* Signals go to the main thread, which waits for them. If there is no thread, the work is done at
  * once. */
-static void begin(struct saver *saver, void *(*work)(void *))
+static void begin(struct saver *saver, void (*work)(struct saver *saver))
 {
     sigset_t all, before;
+    saver->work = work;
+    saver->has_worked = false;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* fails only for wrong numbers */
-    saver->is_running = pthread_create(&saver->thread, NULL, work, saver) == 0;
+    saver->is_running = pthread_create(&saver->thread, NULL, run_thread, saver) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* the same */
     if (!saver->is_running)
-        (void)work(saver);
+        work(saver);
 }
 
 enum wait { WAIT_NOT, WAIT_A_MOMENT, WAIT_LONG };
@@ -162,16 +181,23 @@ enum wait { WAIT_NOT, WAIT_A_MOMENT, WAIT_LONG };
 static bool has_ended(struct saver *saver, enum wait wait)
 {
     struct timespec until = {0};
+    int code = 0;
     if (!saver->is_running)
         return true;
     if (wait == WAIT_A_MOMENT) {
-        (void)clock_gettime(CLOCK_REALTIME, &until); /* the clock exists */
+        (void)clock_gettime(CLOCK_MONOTONIC, &until); /* the clock exists */
         until.tv_sec += MEETING_S;
     }
-    int code = wait == WAIT_LONG ? pthread_join(saver->thread, NULL)
-                                 : pthread_timedjoin_np(saver->thread, NULL, &until);
-    saver->is_running = code != 0;
-    return code == 0;
+    (void)pthread_mutex_lock(&saver->lock); /* these cannot fail for this kind of mutex */
+    while (wait != WAIT_LONG && !saver->has_worked && code == 0)
+        code = pthread_cond_timedwait(&saver->worked, &saver->lock, &until);
+    bool must_join = wait == WAIT_LONG || saver->has_worked;
+    (void)pthread_mutex_unlock(&saver->lock);
+    if (!must_join)
+        return false;
+    (void)pthread_join(saver->thread, NULL); /* the thread exists */
+    saver->is_running = false;
+    return true;
 }
 
 /* --- Checkpoints ------------------------------------------------------------------------------ */
@@ -181,7 +207,7 @@ int saver_start(struct saver *saver, const struct checkpoint_position *position,
     saver->position = *position;
     saver->state = STATE_WRITES;
     if (!saver->has_copy) {
-        (void)write_part(saver);
+        write_part(saver);
         return kernels_status(saver->model->kernels, err);
     }
     int status = take_state(saver, NULL, err);
@@ -197,7 +223,6 @@ void saver_report(struct saver *saver, float ret_report[SAVER_REPORT])
     ret_report[SAVER_FAILED] = has_written && saver->status < 0;
 }
 
-/* Ends a checkpoint. */
 static void end(struct saver *saver)
 {
     saver->state = STATE_IDLE;
@@ -261,6 +286,8 @@ void saver_free(struct saver *saver)
         return;
     saver->is_cancelled = true;
     (void)has_ended(saver, WAIT_LONG);
+    (void)pthread_cond_destroy(&saver->worked); /* nobody waits */
+    (void)pthread_mutex_destroy(&saver->lock);
     if (saver->has_copy)
         kernels_release_host(saver->model->kernels, saver->memory);
     else

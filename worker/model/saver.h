@@ -24,8 +24,8 @@ struct saver *saver_new(const char *folder, size_t keep, const struct model *mod
 /* A checkpoint that is not complete yet is given up. */
 void saver_free(struct saver *saver);
 
-/* Begins a checkpoint, when there is no other one. All ranks of a training call this in the same
- * step. Waits for the kernels and for the copy. Returns 0 or a failure of the backend. */
+/* Begins a checkpoint. The checkpoint before must have ended. All ranks of a training call this in
+ * the same step. Waits for the kernels and for the copy. Returns 0 or a failure of the backend. */
 int saver_start(struct saver *saver, const struct checkpoint_position *position, struct error *err);
 
 enum { SAVER_WRITTEN, SAVER_FAILED, SAVER_REPORT };

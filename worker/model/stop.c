@@ -22,7 +22,7 @@ void stop_install(void)
         (void)sigemptyset(&action.sa_mask);
         (void)sigaction(signals[i], &action, NULL); /* fails only for wrong numbers */
     }
-    /* The training must not end because a reader of the log has gone away. */
+    /* The program must not end because a reader of the log has gone away. */
     (void)signal(SIGPIPE, SIG_IGN);
 }
 

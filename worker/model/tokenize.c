@@ -6,6 +6,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/model/shard.h"
+#include "worker/model/stop.h"
 #include "worker/model/tokenizer.h"
 #include "worker/model/vocabulary.h"
 
@@ -70,9 +71,9 @@ int tokenize_read(struct tokenize_options *options, char **words)
         {0},
     };
     struct error err;
-    int status = option_main("phase-model tokenize", usage, words, rules, &options->texts);
-    if (status >= 0)
-        return status;
+    int exit_code = option_main("phase-model tokenize", usage, words, rules, &options->texts);
+    if (exit_code >= 0)
+        return exit_code;
     if (!options->texts.count)
         error_set(&err, -EINVAL, "a text is missing");
     else if (!options->tokens && !*options->out)
@@ -123,7 +124,10 @@ static int encode(const struct vocabulary *vocabulary, const struct texts *texts
         const struct file_map *map = &texts->maps[i];
         for (size_t at = 0, added; at < map->size && status == 0; count += added) {
             if (BUFFERED_IDS - count < VOCABULARY_TOKEN_SIZE_MAX) {
-                status = shard_add(writer, ids, count, err);
+                if (stop_is_wanted())
+                    status = error_set(err, -EINTR, "stopped: no shard was made");
+                else
+                    status = shard_add(writer, ids, count, err);
                 count = 0;
             }
             at += tokenizer_next(&tokenizer, (const uint8_t *)map->data + at, map->size - at,
@@ -141,6 +145,7 @@ static int write_shard(const struct vocabulary *vocabulary, const struct texts *
                        const char *path, struct error *err)
 {
     struct shard_writer writer;
+    stop_install(); /* a signal leaves no part of a shard */
     int status = shard_begin(&writer, path, vocabulary, err);
     if (status < 0)
         return status;

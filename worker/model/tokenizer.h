@@ -7,8 +7,8 @@
  * as a letter, so the letters of any UTF-8 text stay together. English contractions have no rule of
  * their own. A longer word is cut after VOCABULARY_TOKEN_SIZE_MAX bytes.
  *
- * Within a word, the pair of neighbours that was merged first in the vocabulary becomes one token,
- * until no merge fits. */
+ * Within a word, two neighbours become one token, again and again, until no merge fits. The pair
+ * with the earliest merge in the vocabulary comes first. */
 #ifndef PHASED_WORKER_MODEL_TOKENIZER_H
 #define PHASED_WORKER_MODEL_TOKENIZER_H
 

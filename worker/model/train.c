@@ -5,7 +5,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
-#include "lib/metrics/speed.h"
+#include "lib/metrics/peak.h"
 #include "worker/model/checkpoint.h"
 #include "worker/model/data.h"
 #include "worker/model/device.h"
@@ -72,9 +72,8 @@ static int load(struct train *train, struct error *err)
                          "cannot resume from %s: it has seed=%" PRIu64 ", not %" PRIu64, path,
                          found.seed, train->position.seed);
     if (memcmp(found.digest, train->data.vocabulary, sizeof found.digest) != 0)
-        return error_set(err, -EINVAL,
-                         "cannot resume from %s: its vocabulary is another than that of %s", path,
-                         train->data.name);
+        return error_set(err, -EINVAL, "cannot resume from %s: it has another vocabulary than %s",
+                         path, train->data.name);
     if (memcmp(found.fingerprint, train->data.fingerprint, sizeof found.fingerprint) != 0)
         return error_set(err, -EINVAL,
                          "cannot resume from %s: it was trained on another text than %s", path,
@@ -162,7 +161,7 @@ static int meet(struct train *train, const struct ranks_place *place, struct err
     if (status == 0)
         status = kernels_join(train->kernels, &train->ranks, err);
     train->operations = model_mfu_operations(&train->model.shape, options->sequence_length);
-    train->peak = 1e12 * speed_peak_tflops(kernels_device(train->kernels)) * train->ranks.size;
+    train->peak = 1e12 * peak_tflops(kernels_device(train->kernels)) * train->ranks.size;
     return status;
 }
 
@@ -371,7 +370,7 @@ static int train_steps(struct train *train, struct error *err)
                              train->position.step);
         if (figures.skipped > 0 && train->ranks.rank == 0)
             fprintf(stderr,
-                    "phase-model: step %" PRIu64 ": steps before it without an update, because "
+                    "phase-model: step %" PRIu64 ": earlier steps without an update, because "
                     "their gradients were not finite: %zu\n",
                     train->position.step, figures.skipped);
         bool more = !is_last(train, &figures);

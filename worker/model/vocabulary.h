@@ -61,7 +61,7 @@ void vocabulary_fini(struct vocabulary *vocabulary);
 int vocabulary_train(struct vocabulary *vocabulary, const struct file_map *texts, size_t text_count,
                      uint32_t tokens, struct error *err);
 
-/* Refuses a file that is cut short, altered or no vocabulary, with -EINVAL. */
+/* Refuses a file that is cut short, altered or not a vocabulary, with -EINVAL. */
 int vocabulary_load(struct vocabulary *vocabulary, const char *path, struct error *err);
 /* Replaces the file. */
 int vocabulary_save(const struct vocabulary *vocabulary, const char *path, struct error *err);

@@ -252,7 +252,7 @@ static void make_run(struct trainer *trainer, uint32_t newest)
         heap_add(trainer, i);
 }
 
-/* Takes away the pair as often as the word occurs in the texts. */
+/* Lowers the count of the pair by the count of the word. */
 static void forget(struct trainer *trainer, uint32_t left, uint32_t right, uint32_t word)
 {
     uint32_t later = left > right ? left : right;

@@ -13,8 +13,8 @@
 #include "worker/lines.h"
 #include "worker/node/node_run.h"
 #include "worker/node/task.h"
+#include "worker/process/job_steps.h"
 #include "worker/process/processes.h"
-#include "worker/process/steps.h"
 #include "worker/protocol/orphan.h"
 #include "worker/protocol/phase_claim.h"
 
@@ -225,8 +225,8 @@ static void agent_term_done(uv_signal_t *handle, int number)
     agent_tell(agent, &(struct report){.kind = REPORT_TERMINATED, .is_all = true});
 }
 
-/* The task was killed. Slurm has given up the step, and may not know the processes of this agent.
- * If slurmstepd was killed, too, srun does not know it. */
+/* The task was killed. Slurm has given up the job step, and may not know the processes of this
+ * agent. If slurmstepd was killed, too, srun does not know it. */
 static void agent_die(void)
 {
     processes_end_all();
@@ -258,7 +258,7 @@ static void agent_attend_task(struct agent *agent)
     if (!value)
         return;
     agent->task_fd = (int)strtol(value, &end, 10);
-    steps_know_heir((pid_t)strtol(end, NULL, 10));
+    job_steps_know_heir((pid_t)strtol(end, NULL, 10));
     (void)unsetenv(TASK_VARIABLE);
     (void)fcntl(agent->task_fd, F_SETFD, FD_CLOEXEC);
     uv_poll_init(&agent->loop, &agent->task, agent->task_fd);
@@ -304,7 +304,7 @@ int agent_main(const char *job_dir)
         fprintf(stderr, "phase-worker node: %s\n", err.message);
         return 1;
     }
-    /* Some sites signal whole steps. A closed pipe shows as an error of write(). */
+    /* Some sites signal whole job steps. A closed pipe shows as an error of write(). */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN);
     (void)signal(SIGUSR1, SIG_IGN);

@@ -1,4 +1,4 @@
-/* `phase-worker node JOB_DIR`: the agent of one node. The task in the lead's srun step has started
+/* `phase-worker node JOB_DIR`: the agent of one node. The task in the lead's job step has started
  * it (task.h). The agent lives as long as the job and serves its runs one after another, so that
  * the next run starts at once.
  *
@@ -7,7 +7,7 @@
  *   start RUN_DIR      begin this run; the run before it has ended
  *   go                 all nodes are fit: start the waiting ranks
  *   stop SECONDS       stop by the ladder, with KILL after this time
- *   relay SECONDS      like stop, but Slurm itself signals the steps of the ranks
+ *   relay SECONDS      like stop, but Slurm itself signals the job steps of the ranks
  *   expect SECONDS     like relay, and Slurm also signals the ranks
  *   kill               send KILL now
  *   examine            the run may hang: look at it, and report

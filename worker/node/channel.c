@@ -2,6 +2,7 @@
 #include "worker/node/channel.h"
 
 #include "lib/json.h"
+#include "lib/metrics/values.h"
 #include "lib/text.h"
 
 #include <ctype.h>
@@ -26,7 +27,7 @@ static int channel_usage(void)
 static int channel_tell(json_t *message)
 {
     const char *path = getenv("PHASED_CHANNEL");
-    int status = 1;
+    int exit_code = 1;
     char *line = json_text(message, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(message);
     char *whole = text_format("\n%s\n", line);
@@ -40,7 +41,7 @@ static int channel_tell(json_t *message)
     size_t size = strlen(whole);
     ssize_t written = fd < 0 ? -1 : write(fd, whole, size);
     if (written == (ssize_t)size)
-        status = 0;
+        exit_code = 0;
     else
         fprintf(stderr, "phase-worker: cannot write %s: %s\n", path,
                 written < 0 ? strerror(errno) : "no space left");
@@ -48,22 +49,13 @@ static int channel_tell(json_t *message)
         close(fd);
 out:
     free(whole);
-    return status;
+    return exit_code;
 }
 
 static bool channel_is_name(const char *name, size_t size)
 {
-    if (size == 0 || size > EXTRACT_NAME_MAX || isdigit((unsigned char)name[0]))
-        return false;
-    for (size_t i = 0; i < size; i++)
-        if (!isalnum((unsigned char)name[i]) && name[i] != '_')
-            return false;
-    return true;
-}
-
-static bool channel_is_step(json_int_t number)
-{
-    return number >= 0 && number <= EXTRACT_STEP_MAX;
+    return size > 0 && size <= EXTRACT_NAME_MAX && !isdigit((unsigned char)name[0]) &&
+           text_name_size(name, "_") >= size;
 }
 
 static bool channel_read_step(const char *text, json_int_t *ret_step)
@@ -71,7 +63,7 @@ static bool channel_read_step(const char *text, json_int_t *ret_step)
     char *end;
     errno = 0;
     long long number = strtoll(text, &end, 10);
-    if (end == text || *end || errno || !channel_is_step(number))
+    if (end == text || *end || errno || !values_is_step((double)number))
         return false;
     *ret_step = number;
     return true;
@@ -103,7 +95,7 @@ int channel_metric_main(int argc, char **argv)
     json_t *metric = json_pack("{s:{}}", "values");
     for (int i = 1; i < argc; i++)
         if (!channel_add(metric, argv[i])) {
-            fprintf(stderr, "phase-worker: not NAME=NUMBER: %s\n", argv[i]);
+            fprintf(stderr, "phase-worker: must be NAME=NUMBER: %s\n", argv[i]);
             json_decref(metric);
             return 2;
         }
@@ -148,15 +140,19 @@ static void channel_read_metric(const struct channel_listener *listener, const j
     const json_t *step = json_object_get(metric, "step");
     const char *name;
     json_t *value;
+    row.has_step = json_is_integer(step) && values_is_step((double)json_integer_value(step));
+    row.step = row.has_step ? json_integer_value(step) : 0;
     json_object_foreach(json_object_get(metric, "values"), name, value)
     {
-        if (row.count == EXTRACT_VALUES_MAX || !channel_is_name(name, strlen(name)) ||
+        if (!channel_is_name(name, strlen(name)) ||
             !json_double_read(value, &values[row.count].value))
             continue;
         values[row.count++].name = name;
+        if (row.count == EXTRACT_VALUES_MAX) {
+            listener->metric(listener->context, &row);
+            row.count = 0;
+        }
     }
-    row.has_step = json_is_integer(step) && channel_is_step(json_integer_value(step));
-    row.step = row.has_step ? json_integer_value(step) : 0;
     if (row.count)
         listener->metric(listener->context, &row);
 }
@@ -170,7 +166,7 @@ void channel_read(const struct channel_listener *listener, const char *line, siz
     json_int_t step = json_integer_value(json_object_get(checkpoint, "step"));
     if (metric)
         channel_read_metric(listener, metric);
-    if (path && channel_is_step(step))
+    if (path && values_is_step((double)step))
         listener->checkpoint(listener->context, path, step);
     json_decref(message);
 }

@@ -26,7 +26,8 @@ struct channel_listener {
     void *context;
 };
 
-/* Reads one line. A line that is not understood is ignored. */
+/* Reads one line. A line that is not understood is ignored. More values than a row has are several
+ * rows of the same step. */
 void channel_read(const struct channel_listener *listener, const char *line, size_t size);
 
 #endif

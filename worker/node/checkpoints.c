@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +24,7 @@ struct group {
     bool was_there;         /* before this run, and has not changed */
     bool is_told;           /* is whole, and was reported */
     bool was_present;       /* at the last look */
-    bool is_good;           /* begun before the checkpoints became suspect */
+    bool is_good;           /* is of a step before the first suspect step */
     bool is_of_earlier_run; /* was there, and an earlier run of the phase reported it */
     bool is_good_before;    /* is of an earlier run, and good */
     bool was_cut;           /* is smaller than it was, and may be torn */
@@ -39,7 +38,7 @@ struct checkpoints {
     void *context;
     struct group *groups; /* of the last look */
     size_t group_count;
-    struct group *settled; /* as known last, without paths; a look may miss some of them */
+    struct group *settled; /* as last seen, without paths; a look may miss some of them */
     size_t settled_count;
     uint64_t changes;
     unsigned told;                  /* how many were reported, also if they were removed since */
@@ -152,8 +151,8 @@ static void checkpoints_prune(struct checkpoints *checkpoints)
 }
 
 /* Whether a checkpoint that was there before this run, or that was reported, has become smaller.
- * Either the program has written a smaller one, or somebody has cut it. So it may be torn until
- * somebody writes to it again. */
+ * Either the program has written it again, or somebody has cut it. So it may be torn until somebody
+ * writes to it again. */
 static bool group_was_cut(const struct group *before, const struct group *group)
 {
     return before && (before->was_there || before->is_told || before->was_cut) &&
@@ -286,8 +285,8 @@ int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir,
     return status;
 }
 
-/* Whether the checkpoint is nearly as large as a whole one. Such a checkpoint may be whole. Later
- * readers then treat it as a checkpoint that nobody saw become whole. */
+/* Whether the checkpoint is nearly as large as a whole checkpoint. Then it may be whole, and later
+ * readers treat it as a checkpoint that nobody saw become whole. */
 static bool extent_is_near(const struct checkpoint_extent *whole,
                            const struct checkpoint_extent *extent)
 {
@@ -329,7 +328,7 @@ void checkpoints_inherit(struct checkpoints *checkpoints, const json_t *saved)
 
 void checkpoints_look(struct checkpoints *checkpoints)
 {
-    (void)checkpoints_refresh(checkpoints); /* the next look sees what this one has missed */
+    (void)checkpoints_refresh(checkpoints); /* the next look sees what this look has missed */
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         struct group *group = &checkpoints->groups[i];
         if (group->was_present && !group->was_there && !group->is_told)
@@ -355,6 +354,8 @@ void checkpoints_space(const struct checkpoints *checkpoints, struct space_look 
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         whole += checkpoints->groups[i].is_told || checkpoints->groups[i].is_of_earlier_run;
         ret_look->bytes += checkpoints->groups[i].saved.extent.bytes;
+        ret_look->is_outside |=
+            !checkpoints_owns(checkpoints, checkpoints->groups[i].saved.paths[0]);
     }
     if (checkpoints->keep)
         ret_look->bound = checkpoints->keep > whole ? checkpoints->keep - whole : 0;

@@ -8,9 +8,9 @@
  * `keep` counts the checkpoints of the phase over all its runs. After a run has saved one, the
  * checkpoints beyond the newest `keep` (at least two) are removed. The newest checkpoint that
  * guards vouch for always stays, because all others may turn out to be suspect. Checkpoints of
- * earlier runs count only if they were reported. Such a checkpoint is not kept for its own sake if
- * it does not lead to this run, is not whole or is suspect. Only files below the phase's own folder
- * are removed. */
+ * earlier runs count only if they were reported. Such a checkpoint takes no place among the newest
+ * `keep` if it does not lead to this run, is not whole or is suspect. Only files below the phase's
+ * own folder are removed. */
 #ifndef PHASED_WORKER_NODE_CHECKPOINTS_H
 #define PHASED_WORKER_NODE_CHECKPOINTS_H
 
@@ -26,13 +26,13 @@ struct space_look;
 
 /* A checkpoint has become whole; borrowed during the call. `is_suspect`: it was saved after a guard
  * had failed, or after NaN. `is_unseen`: it has become smaller than it was. Then it may be torn,
- * and counts as one that nobody saw become whole. It also takes no place among the newest `keep`.
- */
+ * and counts as a checkpoint that nobody saw become whole. It takes no place among the newest
+ * `keep`. */
 typedef void checkpoint_found(void *context, const struct saved *checkpoint, bool is_suspect,
                               bool is_unseen);
 
 /* Takes the first look. `keep` 0 keeps all checkpoints. Fails if the pattern is wrong or has no
- * {step}, or if a folder of it cannot be read now. */
+ * {step}, or if a folder of the pattern cannot be read now. */
 int checkpoints_new(const char *pattern, const char *out_dir, unsigned keep,
                     checkpoint_found *found, void *context, struct checkpoints **ret_checkpoints,
                     struct error *err);
@@ -41,8 +41,8 @@ void checkpoints_free(struct checkpoints *checkpoints);
 /* Notes in the run's folder what exists at the first look (lib/saved.h). */
 int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir, struct error *err);
 
-/* The run resumes from the checkpoint at `path`, which is whole. Its size says how large other
- * checkpoints should be, until this run has saved one. Call it after the first look. */
+/* The run resumes from the checkpoint at `path`, which is whole. Until this run has saved a
+ * checkpoint, this size says how large checkpoints should be. Call it after the first look. */
 void checkpoints_resume(struct checkpoints *checkpoints, const char *path);
 
 /* Takes what earlier runs of the phase have reported, as lineage_saved() returns it: for the first
@@ -81,8 +81,8 @@ enum checkpoints_end {
 void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end);
 
 /* Notes in the run's folder the checkpoints that the last look did not take as whole (lib/saved.h),
- * so that no run begins from them. The others count as checkpoints that nobody saw become whole,
- * and the next run tries them once. They are
+ * so that no run begins from them. Some are not noted: they count as checkpoints that nobody saw
+ * become whole, and the next run tries them once. These are
  * - the checkpoints that are at most a hundredth smaller than a whole one,
  * - all checkpoints of a phase without a whole one. Such a phase would begin anew otherwise. */
 int checkpoints_note_left_out(const struct checkpoints *checkpoints, const char *run_dir,

@@ -11,7 +11,6 @@
 #include "worker/process/environment.h"
 #include "worker/protocol/assignment.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +33,7 @@ struct container {
     enum container_runtime runtime;
     char *image, *store, *workdir;
     struct list mounts, names, exports;
-    int owner; /* the locked file in the store; -1: none */
+    int owner; /* the locked file in the store; -1: no file */
 };
 
 /* Variables that hold for the file system of the node. The image has its own. */
@@ -111,7 +110,7 @@ static int container_choose(struct container *container, const char *wanted, con
     else
         status = error_set_at(err, -EINVAL, "container.runtime", 0, 0,
                               missing.size ? "this node has no %s on PATH for the image %s"
-                                           : "%sno runtime that is allowed reads the image %s",
+                                           : "%sno allowed runtime reads the image %s",
                               text_string(&missing), container->image);
     text_fini(&missing);
     return status;
@@ -202,9 +201,7 @@ static int container_add_mounts(struct container *container, const json_t *mount
 /* Whether the name is not that of a function of bash. */
 static bool container_is_plain(const char *name)
 {
-    while (isalnum((unsigned char)*name) || *name == '_')
-        name++;
-    return !*name;
+    return !name[text_name_size(name, "_")];
 }
 
 void container_move_env(const struct assignment *assignment, struct environment *environment)
@@ -242,7 +239,7 @@ static void container_add_exports(struct container *container,
     }
 }
 
-/* The variables that differ between ranks are not set yet, so they are named here. */
+/* The variables that differ between ranks or groups are not set yet, so they are named here. */
 static void container_add_names(struct container *container, const struct environment *environment)
 {
     static const char *const own[] = {
@@ -254,6 +251,11 @@ static void container_add_names(struct container *container, const struct enviro
         "DP_RANK",
         "PHASED_SHARD",
         "PHASED_SHARD_FILE",
+        "PET_NNODES",
+        "PET_NODE_RANK",
+        "PET_NPROC_PER_NODE",
+        "PET_MASTER_ADDR",
+        "PET_MASTER_PORT",
         "SLURM_PROCID",
         "SLURM_LOCALID",
         "SLURM_NTASKS",

@@ -15,7 +15,7 @@ struct container;
 struct environment;
 struct error;
 
-/* The prefix of a variable that has the value of another one for the container. */
+/* PHASED_EXPORT_NAME has the value that the variable NAME gets in the container. */
 #define CONTAINER_EXPORT "PHASED_EXPORT_"
 
 /* In the order in which `auto` looks for them. */

@@ -11,17 +11,15 @@
 #include "worker/node/ranklog.h"
 #include "worker/process/child.h"
 #include "worker/process/environment.h"
+#include "worker/process/job_steps.h"
 #include "worker/process/processes.h"
-#include "worker/process/steps.h"
 #include "worker/protocol/assignment.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     CREW_GRACE_MS = 1000, /* for leftovers that end by themselves, such as a tee of the output */
@@ -39,7 +37,7 @@ enum {
 /* The processes that show an image as a file system: without them, a program could not save. */
 #define CREW_MOUNTS "squashfuse", "squashfuse_ll", "fuse-overlayfs", "fuse2fs", "gocryptfs", NULL
 static const char *const crew_mounts[] = {CREW_MOUNTS};
-/* As well the processes of podman outside of its containers. */
+/* The same, and the processes of podman outside of its containers. */
 static const char *const crew_runtime[] = {"podman", "conmon", "crun", "runc", CREW_MOUNTS};
 
 struct crew_member {
@@ -58,10 +56,11 @@ struct crew {
     uint64_t began;              /* in ticks since the boot; strangers are older */
     bool has_strangers;          /* processes below the agent that are not of this crew */
     bool has_children;
+    bool is_complete; /* each rank that is not over was started */
     bool is_stopping, is_killing, is_gone;
-    bool is_clearing;    /* all ranks have ended, and their leftovers are told to end */
-    bool was_terminated; /* Slurm's SIGTERM reached all processes */
-    bool knows_steps;    /* the steps were told to stop */
+    bool is_clearing;     /* all ranks have ended, and their leftovers are told to end */
+    bool was_terminated;  /* Slurm's SIGTERM reached all processes */
+    bool knows_job_steps; /* the job steps were told to stop */
     bool was_cut_off;
     bool was_helper_stopped;          /* the stop signal ended a process that is not a rank */
     struct memory_kills memory_kills; /* at the start */
@@ -129,8 +128,8 @@ static void crew_signal_all(const struct crew *crew, int number)
  * address space. */
 static unsigned crew_signal_steps(struct crew *crew, int number)
 {
-    crew->knows_steps = true;
-    return steps_signal(crew->options.assignment->file.run_dir, number);
+    crew->knows_job_steps = true;
+    return job_steps_signal(crew->options.assignment->file.run_dir, number);
 }
 
 /* Sends KILL repeatedly, because processes may be forked faster than they are found. */
@@ -216,7 +215,7 @@ static void crew_stop_ranks(struct crew *crew, unsigned seconds)
 void crew_stop(struct crew *crew, unsigned seconds)
 {
     crew_stop_ranks(crew, seconds);
-    if (!crew->knows_steps)
+    if (!crew->knows_job_steps)
         (void)crew_signal_steps(crew, crew->options.assignment->stop_signal);
 }
 
@@ -314,7 +313,7 @@ static void crew_hold_success(struct crew *crew, struct crew_member *member)
         uv_timer_start(&crew->reporter, crew_report_done, CREW_HOLD_MS, 0);
 }
 
-/* Whether the signal is one that the processes were sent to stop. */
+/* Whether the processes were sent this signal to stop them. */
 static bool crew_is_asked(const struct crew *crew, int signal)
 {
     return (crew->is_stopping || crew->was_terminated) &&
@@ -510,6 +509,7 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
     for (unsigned i = 0; i < options->count && status == 0; i++)
         if (!options->is_over || !options->is_over(options->context, i))
             status = crew_start_member(crew, &start, i, err);
+    crew->is_complete = status == 0;
     if (status < 0 && crew->count)
         crew_kill(crew);
     else if (crew->count == 0)
@@ -564,7 +564,7 @@ bool crew_ended_well(const struct crew *crew)
         if (!rank->has_ended || rank->code || rank->signal)
             return false;
     }
-    return crew->count > 0 && !was_asked;
+    return crew->is_complete && !was_asked;
 }
 
 bool crew_was_cut_off(const struct crew *crew)
@@ -584,7 +584,7 @@ void crew_close(struct crew *crew)
         return;
     if (!crew->is_gone)
         (void)processes_signal(0, NULL, SIGKILL);
-    (void)steps_signal(crew->options.assignment->file.run_dir, SIGKILL);
+    (void)job_steps_signal(crew->options.assignment->file.run_dir, SIGKILL);
     crew->is_gone = true;
     for (unsigned i = 0; i < crew->count; i++)
         crew_close_output(&crew->members[i]);

@@ -6,9 +6,9 @@
  * Processes that are older than the crew, such as a leftover of the preflight, are killed at its
  * start. The crew does not wait for them, and their ends do not count as ends of its processes.
  *
- * The failure of a rank is held back for 0.3 s, and so is a success if it is asked for. The reason:
- * Slurm preempts by a signal to all processes of a step at once, so a rank may end of the signal
- * shortly before the agent learns of it. */
+ * The failure of a rank is reported 0.3 s later, and a success too, if successes are reported. The
+ * reason: Slurm preempts by a signal to all processes of a job step at once, so a rank may end of
+ * the signal shortly before the agent learns of it. */
 #ifndef PHASED_WORKER_NODE_CREW_H
 #define PHASED_WORKER_NODE_CREW_H
 
@@ -64,20 +64,21 @@ struct crew_options {
  * once, and `gone` is not called. */
 int crew_start(const struct crew_options *options, struct crew **ret_crew, struct error *err);
 
-/* Stops the crew by the ladder. The ranks and the steps that they have started (steps.h) get the
- * stop signal of the program now, unless Slurm has just sent the same signal to all processes. KILL
- * follows after `seconds`. If the stop signal is not TERM, TERM is sent to all some seconds before
- * KILL. A later call can only shorten the time, and signals the steps if they were not signalled.
- * The crew may be gone, because steps of ranks on another node may run on this node. */
+/* Stops the crew by the ladder. The ranks and the job steps that they have started (job_steps.h)
+ * get the stop signal of the program now, unless Slurm has just sent the same signal to all
+ * processes. KILL follows after `seconds`. If the stop signal is not TERM, TERM is sent to all some
+ * seconds before KILL. A later call can only shorten the time, and signals the job steps if they
+ * were not signalled. The crew may be gone, because job steps of ranks on another node may run on
+ * this node. */
 void crew_stop(struct crew *crew, unsigned seconds);
-/* Stops the crew while Slurm sends SIGTERM to all steps of the job, so that the steps of the ranks
- * are signalled already. If the stop signal is SIGTERM and the ranks are `shielded` from Slurm's
- * signals, the ranks get it at once. If they are not shielded, they get it only if Slurm's signal
- * does not come, because some programs stop abruptly at a second SIGTERM. */
+/* Stops the crew while Slurm sends SIGTERM to all job steps of the job, so that the job steps of
+ * the ranks are signalled already. If the stop signal is SIGTERM and the ranks are `shielded` from
+ * Slurm's signals, the ranks get it at once. If they are not shielded, they get it only if Slurm's
+ * signal does not come, because some programs stop abruptly at a second SIGTERM. */
 void crew_expect(struct crew *crew, unsigned seconds, bool shielded);
 void crew_kill(struct crew *crew);
 
-/* Slurm has sent SIGTERM to all processes of the agent's step. */
+/* Slurm has sent SIGTERM to all processes of the agent's job step. */
 void crew_terminated(struct crew *crew);
 
 /* Reaps children. Call it at each SIGCHLD. */
@@ -100,7 +101,8 @@ const struct crew_rank *crew_rank(const struct crew *crew, unsigned i);
 /* The first rank that failed, or NULL. */
 const struct crew_rank *crew_failed(const struct crew *crew);
 
-/* Whether all ranks succeeded, and were not told to stop. */
+/* Whether all ranks could be started, succeeded, and were not told to stop. A crew whose ranks were
+ * all over before it has ended well. */
 bool crew_ended_well(const struct crew *crew);
 /* Whether a process died of a signal other than the stop signal. The process may have been writing.
  */

@@ -1,4 +1,4 @@
-/* Distributes GPUs and ports to groups. */
+/* Computes the place of a rank, and distributes GPUs and ports to groups. */
 #include "worker/node/groups.h"
 
 #include "lib/error.h"
@@ -6,11 +6,45 @@
 #include "lib/text.h"
 #include "worker/node/rendezvous.h"
 #include "worker/process/environment.h"
-#include "worker/process/placement.h"
 #include "worker/protocol/assignment.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* --- The layout ------------------------------------------------------------------------------- */
+
+struct placement placement_of(const struct assignment_sizes *sizes, unsigned rank)
+{
+    return (struct placement){
+        .tensor = rank % sizes->tensor,
+        .data = rank / sizes->tensor % sizes->data,
+        .pipeline = rank / sizes->tensor / sizes->data,
+    };
+}
+
+char *placement_devices(const char *list, unsigned first, unsigned count)
+{
+    const char *begin = list, *end;
+    for (unsigned i = 0; i < first; i++) {
+        begin = strchr(begin, ',');
+        if (!begin)
+            return NULL;
+        begin++;
+    }
+    end = begin;
+    for (unsigned i = 0; i < count; i++) {
+        size_t size = strcspn(end, ",");
+        if (size == 0)
+            return NULL;
+        end += size + (i + 1 < count);
+        if (i + 1 < count && end[-1] != ',')
+            return NULL;
+    }
+    return text_format("%.*s", (int)(end - begin), begin);
+}
+
+/* --- The groups of the node ------------------------------------------------------------------- */
 
 /* Slurm sets each of these that the gres.conf of the site names. */
 static const char *const groups_device_names[] = {
@@ -30,8 +64,8 @@ struct groups {
     unsigned *ports;
 };
 
-/* Returns all GPUs that a program sees, from 0 on. This is the list if no variable names the GPUs
- * of the job. */
+/* Returns all GPUs that a program sees, from 0 on. The list is used if no variable names the
+ * GPUs of the job. */
 static char *groups_all_devices(unsigned count)
 {
     struct text text = {0};

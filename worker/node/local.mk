@@ -21,5 +21,6 @@ worker_libworker_a_SOURCES += \
 	worker/node/split.c worker/node/split.h \
 	worker/node/tail.c worker/node/tail.h \
 	worker/node/task.c worker/node/task.h \
+	worker/node/told.c worker/node/told.h \
 	worker/node/watchdog.c worker/node/watchdog.h
 EXTRA_DIST += worker/node/README.md

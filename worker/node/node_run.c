@@ -4,7 +4,6 @@
 #include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
-#include "lib/text.h"
 #include "worker/node/container.h"
 #include "worker/node/crew.h"
 #include "worker/node/groups.h"
@@ -143,21 +142,22 @@ static void node_run_end(struct node_run *run)
                             .last_step = -1,
                             .checkpoint = -1,
                             .is_idle = run->journal == NULL,
-                            .shards = run->shards ? shards_done(run->shards) : 0};
+                            .shards = run->shards ? shards_done(run->shards) : 0,
+                            .shards_over = run->shards ? shards_over(run->shards) : 0};
     run->state = NODE_RUN_ENDED;
     if (run->assignment)
         report.failure = gpu_fault_or(&run->fault, run->assignment, run->failure);
     node_run_list_ends(run->joined, ranks);
     node_run_list_ends(run->crew, ranks);
-    /* The last rows may have violated a guard. Slurm may have stopped ranks that run in steps of
-     * their own: such ranks exit with 0, too. */
+    /* The last rows may have violated a guard. Slurm may have stopped ranks that run in job steps
+     * of their own: such ranks exit with 0, too. */
     bool is_done = run->has_done_its_part && !run->was_terminated &&
                    !(run->observer && observer_is_suspect(run->observer));
     bool was_cut_off = (run->crew && crew_was_cut_off(run->crew)) ||
                        (run->joined && crew_was_cut_off(run->joined));
     if (run->observer) {
         observer_end(run->observer, was_cut_off ? CHECKPOINTS_CUT_OFF : CHECKPOINTS_ENDED_WELL);
-        (void)observer_last_step(run->observer, &report.last_step); /* there may be none */
+        (void)observer_last_step(run->observer, &report.last_step); /* else it stays -1 */
         (void)observer_saved_step(run->observer, &report.checkpoint);
     }
     if (run->journal) {

@@ -43,12 +43,12 @@ void node_run_go_on(struct node_run *run);
 /* Stops by the ladder: the program's stop signal now, unless Slurm has just sent the same signal to
  * all processes, and KILL after `seconds`. A second call can only shorten the time. */
 void node_run_stop(struct node_run *run, unsigned seconds);
-/* Stops while Slurm sends SIGTERM to all steps of the job: see crew_expect(). */
+/* Stops while Slurm sends SIGTERM to all job steps of the job: see crew_expect(). */
 void node_run_expect(struct node_run *run, unsigned seconds, bool shielded);
 /* Sends KILL to all remaining processes now. */
 void node_run_kill(struct node_run *run);
 
-/* Another node has reported why new checkpoints are suspect from now on. */
+/* A report of another node makes new checkpoints suspect from now on. */
 void node_run_suspect(struct node_run *run);
 
 /* The lead asks whether the run hangs. Looks at the processes, and reports "examined". */
@@ -60,7 +60,7 @@ void node_run_save_evidence(struct node_run *run);
  */
 void node_run_number(struct node_run *run);
 
-/* Slurm has sent SIGTERM to the step of the agents. `reached_all`: to all its processes. */
+/* Slurm has sent SIGTERM to the job step of the agents. `reached_all`: to all its processes. */
 void node_run_terminated(struct node_run *run, bool reached_all);
 
 /* Reaps children. Call it at each SIGCHLD. */

@@ -55,7 +55,7 @@ struct node_run {
     json_t *failure;           /* the finding of worker/health/failure.h, or NULL */
     bool has_failed;           /* a rank has failed before the run was stopped */
     bool has_done_its_part;    /* all ranks succeeded, and the join is done if there is one */
-    bool was_terminated;       /* Slurm has sent SIGTERM to the step of the agents */
+    bool was_terminated;       /* Slurm has sent SIGTERM to the job step of the agents */
     struct gpu_fault fault;
     double started_s, ended_s;
     int64_t files_by_ms;
@@ -65,18 +65,17 @@ struct node_run {
 
 /* Opens the journal of the run, and its link if the daemon knows the run. */
 void node_run_open_journal(struct node_run *run);
-/* Reports to the agent. `context` is the run. Takes over the reference. */
+/* Reports to the agent, with the number of this start. `context` is the run. */
 void node_run_report(void *context, struct report *report);
-/* Adds an entry to the journal and wakes the link. Takes over the reference. */
+/* Adds an entry to the journal and wakes the link. Takes over the reference to `entry->json`. */
 void node_run_add(struct node_run *run, const struct entry *entry);
 /* Writes the journal and wakes the link, because the daemon should know at once. */
 void node_run_urgent(void *context);
-/* Describes the failure of a rank for a report. NULL becomes JSON's null. */
+/* Describes the failure of a rank for a report. NULL if `rank` is NULL. */
 json_t *node_run_failure(const struct node_run *run, const struct crew_rank *rank);
 /* Looks for the reason of a failure. This happens before or just when the run is stopped, because
  * later output is only a consequence. */
 void node_run_look_for_failure(struct node_run *run);
-/* Ends the preflight, if there is one. */
 void node_run_end_check(struct node_run *run);
 /* No process of the run is left on this node. */
 void node_run_go(struct node_run *run);

@@ -17,7 +17,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -57,8 +56,8 @@ static void nodecheck_closed(uv_handle_t *handle)
     free(check);
 }
 
-/* Kills the running preflight with its group, so that no process escapes that it is just forking.
- * The agent reaps it, or the kernel does when the agent ends. */
+/* Kills the running preflight with its group, and so also a process that it is just forking. The
+ * agent reaps the preflight, or the kernel does when the agent ends. */
 static void nodecheck_kill(struct nodecheck *check)
 {
     if (check->child && child_pid(check->child))
@@ -146,8 +145,8 @@ __attribute__((format(printf, 2, 3))) static void nodecheck_add(struct nodecheck
 }
 
 /* Adds which GPUs of all nodes work together, because the full level measures them together. With
- * `launch: group`, groups do not reduce with each other. Neither do the stages of a pipeline, so
- * all groups are passed as stages. */
+ * `launch: group`, groups do not reduce with each other. Stages of a pipeline do not do so either,
+ * so all groups are passed as stages. */
 static void nodecheck_add_layout(const struct nodecheck *check, struct nodecheck_command *command)
 {
     const struct assignment *assignment = check->options.assignment;
@@ -159,7 +158,8 @@ static void nodecheck_add_layout(const struct nodecheck *check, struct nodecheck
                       is_group ? 1 : sizes->data);
     if (assignment->nodes < 2)
         return;
-    char *folder = text_format("%s/preflight/%u", assignment->file.run_dir, check->tries);
+    /* A try that is repeated has not met the other nodes, which may be waiting here. */
+    char *folder = text_format("%s/preflight", assignment->file.run_dir);
     (void)file_make_folders(folder, 0700, NULL); /* if this fails, a row of the report says so */
     nodecheck_add(command, "--nodes=%u", assignment->nodes);
     nodecheck_add(command, "--node=%u", check->options.node_index);

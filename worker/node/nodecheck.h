@@ -3,8 +3,8 @@
  *
  * There is always an answer. If the program cannot be started, ends without a report or is late,
  * the outcome is "could not tell", which is not a failure of the node. Drivers free the memory and
- * the processes of an earlier run with a delay. So if only these speak against the node, the
- * preflight is tried again. */
+ * the processes of an earlier run with a delay. So if only such leftovers speak against the node,
+ * the preflight is tried again. */
 #ifndef PHASED_WORKER_NODE_NODECHECK_H
 #define PHASED_WORKER_NODE_NODECHECK_H
 

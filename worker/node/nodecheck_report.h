@@ -19,7 +19,7 @@ struct nodecheck_end {
     double limit_s;     /* the deadline */
 };
 
-/* Returns the members of a `preflight` entry (lib/protocol/entry.h), but its `seconds` and
+/* Returns the members of a `preflight` entry (lib/protocol/entry.h) without `seconds` and
  * `observe`, as a new reference. The reason has the rows that failed, or the first essential row
  * that could not tell. It is empty for "passed". */
 json_t *nodecheck_report(const char *level, const struct nodecheck_end *end);
@@ -27,8 +27,8 @@ json_t *nodecheck_report(const char *level, const struct nodecheck_end *end);
 /* Whether only leftovers of an earlier run speak against the node. */
 bool nodecheck_may_pass_later(const json_t *report);
 
-/* Finds the model that Slurm's type of a GPU promises in the name of NVML: "H100" for "h100".
- * False: the type is a name of the site and promises nothing. */
+/* Finds the model that NVML's name must have for a type of Slurm: "H100" for "h100". False: the
+ * type is a name of the site and promises nothing. */
 bool nodecheck_model(const char *gpu_type, char ret_model[NODECHECK_MODEL_SIZE]);
 
 #endif

@@ -17,6 +17,7 @@
 #include "worker/node/channel.h"
 #include "worker/node/space.h"
 #include "worker/node/tail.h"
+#include "worker/node/told.h"
 #include "worker/process/environment.h"
 #include "worker/protocol/assignment.h"
 #include "worker/protocol/journal.h"
@@ -27,12 +28,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
-    OBSERVER_CHECKPOINTS_MS = 2000, /* between looks at the checkpoints; */
-    OBSERVER_LOOK_PART = 10,        /* so many times as long as a look takes, if that is more, */
-    OBSERVER_PAUSE_MAX_MS = 60000,  /* but not longer */
+    OBSERVER_CHECKPOINTS_MS = 2000, /* the shortest pause between two looks at the checkpoints */
+    OBSERVER_LOOK_PART = 10,        /* a pause is so many times as long as the look before it */
+    OBSERVER_PAUSE_MAX_MS = 60000,  /* the longest pause */
     OBSERVER_LINE_MAX = 65536,
     OBSERVER_MISSING_MS = 180000, /* by then, rows of all required metrics should have come */
 };
@@ -55,8 +55,9 @@ struct observer {
     struct checkpoints *checkpoints; /* or NULL */
     int64_t checkpoints_ms;          /* when they were last looked at */
     int64_t pause_ms;                /* from then to the next look */
-    char *checkpoints_folder;        /* or NULL, as above */
+    char *checkpoints_folder;        /* NULL: the phase has no checkpoints */
     struct space space;
+    struct told told;
     bool has_saved;
     int64_t saved_step; /* of the newest reported checkpoint */
     uint64_t signs;     /* counts rows and checkpoints */
@@ -67,6 +68,7 @@ struct observer {
     bool has_looked_for_missing;
     bool awaits_join;
     bool has_told_of_speed; /* the reason for a missing MFU */
+    bool has_told_of_names;
 };
 
 static void observer_row(void *context, const struct extract_row *row)
@@ -87,24 +89,14 @@ static void observer_step(void *context, const struct extract_row *row)
         observer->other_step = row->step;
 }
 
-/* Returns all paths of a checkpoint of several files, because a resume needs all of them. NULL: the
- * checkpoint has only one path. */
-static json_t *observer_paths(const struct saved *checkpoint)
-{
-    if (checkpoint->path_count < 2)
-        return NULL;
-    json_t *paths = json_array();
-    for (size_t i = 0; i < checkpoint->path_count; i++)
-        json_array_append_new(paths, json_string(checkpoint->paths[i]));
-    return paths;
-}
-
 static void observer_checkpoint(void *context, const struct saved *checkpoint, bool is_suspect,
                                 bool is_unseen)
 {
     struct observer *observer = context;
+    if (!is_unseen && told_again(&observer->told, checkpoint, is_suspect))
+        return;
     observer->signs++;
-    json_t *paths = observer_paths(checkpoint);
+    json_t *paths = saved_paths(checkpoint);
     const struct told_checkpoint told = {.path = checkpoint->paths[0],
                                          .step = checkpoint->step,
                                          .bytes = (int64_t)checkpoint->extent.bytes,
@@ -214,11 +206,15 @@ static int observer_open_extract(struct observer *observer, struct error *err)
         return 0; /* otherwise all nodes would read the same file */
     status = extract_new(&options, is_first ? observer_row : observer_step, observer,
                          &observer->extract, err);
+    if (status == 0) {
+        guards_want_of(observer->guards, observer->extract);
+        speed_want_of(observer->extract);
+    }
     if (status < 0 || options.kind != EXTRACT_FILE)
         return status;
     const char *pattern = json_string_value(json_object_get(metrics, "path"));
     if (!pattern)
-        return error_set(err, -EINVAL, "metrics: no path");
+        return error_set(err, -EINVAL, "metrics.path is missing");
     char *path = environment_path(observer->options.environment, pattern,
                                   observer->options.assignment->workdir);
     tail_init(&observer->file, path);
@@ -242,7 +238,8 @@ static void observer_inherit(struct observer *observer)
     free(phase_dir);
 }
 
-/* Whether the newest checkpoint is of the last step that the spec names. No other will follow. */
+/* Whether the newest checkpoint is of the last step that the spec names. It is the last one then.
+ */
 static bool observer_has_saved_all(const struct observer *observer)
 {
     const json_t *progress = json_object_get(observer->options.assignment->spec, "progress");
@@ -411,6 +408,7 @@ void observer_free(struct observer *observer)
     lines_fini(&observer->channel_lines);
     checkpoints_free(observer->checkpoints);
     free(observer->checkpoints_folder);
+    told_fini(&observer->told);
     free(observer);
 }
 
@@ -482,12 +480,25 @@ static void observer_look_for_speed(struct observer *observer)
     free(message);
 }
 
+/* Warns if there were too many names of metrics. */
+static void observer_look_for_names(struct observer *observer)
+{
+    if (!observer->extract || !observer->options.is_first_node || observer->has_told_of_names)
+        return;
+    char *message = extract_left_out(observer->extract);
+    observer->has_told_of_names = message != NULL;
+    if (message)
+        journal_warn(observer->options.journal, "%s", message);
+    free(message);
+}
+
 void observer_look(struct observer *observer)
 {
     int64_t now_ms = clock_steady_ms();
     observer_look_at_files(observer);
     rows_flush(&observer->rows);
     observer_judge(observer);
+    observer_look_for_names(observer);
     if (now_ms - observer->rows.began_ms >= OBSERVER_MISSING_MS) {
         if (!observer->options.assignment->join)
             observer_look_for_missing(observer, OBSERVER_MISSING_WHEN);
@@ -516,6 +527,7 @@ void observer_look_last(struct observer *observer, enum observer_fate fate)
         extract_end(observer->extract);
     observer_end_watch(observer, fate);
     observer_look_for_speed(observer);
+    observer_look_for_names(observer);
     if (fate == OBSERVER_ENDED_WELL) { /* otherwise the failure matters more */
         if (!observer->awaits_join)
             observer_look_for_missing(observer, "from its start to its end");
@@ -563,16 +575,16 @@ uint64_t observer_signs(const struct observer *observer)
 bool observer_last_step(const struct observer *observer, int64_t *ret_step)
 {
     if (observer->rows.has_step)
-        *ret_step = observer->rows.last_step;
+        *ret_step = observer->rows.highest_step;
     return observer->rows.has_step;
 }
 
 bool observer_newest_step(const struct observer *observer, int64_t *ret_step)
 {
-    if (!observer->has_other_step)
-        return observer_last_step(observer, ret_step);
-    *ret_step = observer->other_step;
-    return true;
+    bool has_step = observer->rows.has_step || observer->has_other_step;
+    if (has_step)
+        *ret_step = observer->has_other_step ? observer->other_step : observer->rows.last_step;
+    return has_step;
 }
 
 bool observer_saved_step(const struct observer *observer, int64_t *ret_step)

@@ -70,8 +70,8 @@ void observer_look_last(struct observer *observer, enum observer_fate fate);
 void observer_suspect(struct observer *observer, int64_t since);
 bool observer_is_suspect(const struct observer *observer);
 
-/* The groups have ended, and the join of their output begins. Only the join may print metrics, so
- * no metric was missing before. */
+/* The groups have ended, and the join of their output begins. The join may be the only process that
+ * prints metrics, so missing metrics are reported only after it. */
 void observer_join(struct observer *observer);
 
 /* All processes of the run have ended. Takes the last look at checkpoints. */
@@ -79,10 +79,11 @@ void observer_end(struct observer *observer, enum checkpoints_end end);
 
 /* Grows with each row of metrics and each checkpoint, also while a checkpoint is being written. */
 uint64_t observer_signs(const struct observer *observer);
-/* False: no metric came with a step. */
+/* The highest step of the run: a program may print steps of its evaluation after steps of its
+ * training. False: no metric came with a step. */
 bool observer_last_step(const struct observer *observer, int64_t *ret_step);
-/* Like observer_last_step(), also for a node that does not read metrics but whose first rank prints
- * steps. */
+/* The step that was printed last, also for a node that does not read metrics but whose first rank
+ * prints steps. */
 bool observer_newest_step(const struct observer *observer, int64_t *ret_step);
 /* The step of the newest whole checkpoint. False: no checkpoint is whole. */
 bool observer_saved_step(const struct observer *observer, int64_t *ret_step);

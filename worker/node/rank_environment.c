@@ -7,7 +7,6 @@
 #include "worker/node/groups.h"
 #include "worker/node/shards.h"
 #include "worker/process/environment.h"
-#include "worker/process/placement.h"
 #include "worker/protocol/assignment.h"
 
 #include <stdlib.h>

@@ -2,10 +2,11 @@
 #include "worker/node/ranklog.h"
 
 #include "lib/clock.h"
+#include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/protocol/log_files.h"
 #include "lib/text.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -26,11 +27,11 @@ struct ranklog {
     char *path, *first, *previous;
     int fd; /* -1: not open */
     size_t size, size_max;
+    bool is_cut;         /* the last line of the file has no end */
     struct text line;    /* the last line, which has no end yet */
     bool after_return;   /* the last byte was a carriage return */
     int64_t returned_ms; /* when an overwritten line was last kept */
     struct text output;  /* whole lines that are not written yet */
-    unsigned output_lines;
     struct text recent;
     char last[RANKLOG_LAST_MAX + 1]; /* the beginning of the last line that is not blank */
     unsigned lost;
@@ -42,18 +43,33 @@ struct ranklog {
 static void ranklog_open_file(struct ranklog *ranklog)
 {
     struct stat info;
-    ranklog->fd = open(ranklog->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    char last = '\n';
+    ranklog->fd = open(ranklog->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     ranklog->size = 0;
     if (ranklog->fd >= 0 && fstat(ranklog->fd, &info) == 0)
         ranklog->size = (size_t)info.st_size;
+    /* A crash of the node may have cut the last line. */
+    bool has_last = ranklog->size && pread(ranklog->fd, &last, 1, (off_t)ranklog->size - 1) == 1;
+    ranklog->is_cut = has_last && last != '\n';
+}
+
+/* Some file systems tell only now that they have lost what was written. How many lines they have
+ * lost is unknown. */
+static void ranklog_close_file(struct ranklog *ranklog)
+{
+    if (ranklog->fd >= 0 && close(ranklog->fd) < 0 && errno != EINTR) {
+        ranklog->lost++;
+        ranklog->lost_for = errno;
+    }
+    ranklog->fd = -1;
 }
 
 struct ranklog *ranklog_open(const char *folder, unsigned rank, size_t size_max)
 {
     struct ranklog *ranklog = xcalloc(1, sizeof *ranklog);
-    ranklog->path = text_format("%s/rank-%u.log", folder, rank);
-    ranklog->first = text_format("%s/rank-%u.first.log", folder, rank);
-    ranklog->previous = text_format("%s/rank-%u.previous.log", folder, rank);
+    ranklog->path = log_file_path(folder, rank, LOG_NEWEST);
+    ranklog->first = log_file_path(folder, rank, LOG_FIRST);
+    ranklog->previous = log_file_path(folder, rank, LOG_PREVIOUS);
     ranklog->size_max = size_max ? size_max : RANKLOG_FILE_MAX;
     ranklog->returned_ms = -RANKLOG_OVERWRITTEN_MS;
     ranklog_open_file(ranklog);
@@ -62,33 +78,42 @@ struct ranklog *ranklog_open(const char *folder, unsigned rank, size_t size_max)
 
 static void ranklog_rotate(struct ranklog *ranklog)
 {
-    close(ranklog->fd);
+    ranklog_close_file(ranklog);
     bool has_first = access(ranklog->first, F_OK) == 0;
     /* If the rename fails, the file just continues to grow. */
     (void)rename(ranklog->path, has_first ? ranklog->previous : ranklog->first);
     ranklog_open_file(ranklog);
 }
 
+/* Returns how much was written. If it is less than `size`, errno says why. */
+static size_t ranklog_put(struct ranklog *ranklog, const char *data, size_t size)
+{
+    size_t done = file_put(ranklog->fd, data, size);
+    if (done)
+        ranklog->is_cut = data[done - 1] != '\n';
+    ranklog->size += done;
+    return done;
+}
+
 static void ranklog_write(struct ranklog *ranklog)
 {
-    if (!ranklog->output.size)
+    const struct text *output = &ranklog->output;
+    size_t done = 0;
+    if (!output->size)
         return;
-    recent_add(&ranklog->recent, ranklog->output.data, ranklog->output.size);
+    recent_add(&ranklog->recent, output->data, output->size);
     if (ranklog->fd >= 0 && ranklog->size >= ranklog->size_max)
         ranklog_rotate(ranklog);
     if (ranklog->fd < 0)
         ranklog_open_file(ranklog);
-    ssize_t size = -1;
-    if (ranklog->fd >= 0)
-        size = write(ranklog->fd, ranklog->output.data, ranklog->output.size);
-    if (size > 0)
-        ranklog->size += (size_t)size;
-    if (size != (ssize_t)ranklog->output.size) {
-        ranklog->lost += ranklog->output_lines;
-        ranklog->lost_for = size < 0 ? errno : ENOSPC;
+    if (ranklog->fd >= 0 && (!ranklog->is_cut || ranklog_put(ranklog, "\n", 1) == 1))
+        done = ranklog_put(ranklog, output->data, output->size);
+    if (done < output->size) {
+        ranklog->lost_for = errno;
+        for (; done < output->size; done++)
+            ranklog->lost += output->data[done] == '\n';
     }
     text_clear(&ranklog->output);
-    ranklog->output_lines = 0;
 }
 
 static void ranklog_stamp(struct ranklog *ranklog)
@@ -110,12 +135,11 @@ static void ranklog_keep_last(const char *line, size_t size, char last[RANKLOG_L
 {
     char kept[RANKLOG_LAST_MAX + 1];
     size_t count = 0;
-    for (size_t i = 0; i < size && count < RANKLOG_LAST_MAX; i++) {
-        unsigned char byte = (unsigned char)line[i];
-        if (byte == 0x1B && i + 1 < size && line[i + 1] == '[') {
-            for (i += 2; i < size && !isalpha((unsigned char)line[i]);)
-                i++;
-        } else if (byte >= ' ' && byte != 0x7F && (count || byte != ' ')) {
+    for (size_t i = 0; i < size && count < RANKLOG_LAST_MAX;) {
+        size_t escape = text_escape_size(line + i, size - i);
+        unsigned char byte = escape ? 0 : (unsigned char)line[i];
+        i += escape ? escape : 1;
+        if (byte >= ' ' && byte != 0x7F && (count || byte != ' ')) {
             kept[count++] = (char)byte;
         } else if (byte == '\t' && count) {
             kept[count++] = ' ';
@@ -134,7 +158,6 @@ static void ranklog_end_line(struct ranklog *ranklog)
     ranklog_stamp(ranklog);
     text_add_bytes(&ranklog->output, text_string(&ranklog->line), ranklog->line.size);
     text_add(&ranklog->output, "\n");
-    ranklog->output_lines++;
     text_clear(&ranklog->line);
 }
 
@@ -192,9 +215,7 @@ void ranklog_end(struct ranklog *ranklog)
     if (ranklog->line.size)
         ranklog_end_line(ranklog);
     ranklog_write(ranklog);
-    if (ranklog->fd >= 0)
-        close(ranklog->fd);
-    ranklog->fd = -1;
+    ranklog_close_file(ranklog);
 }
 
 void ranklog_close(struct ranklog *ranklog)

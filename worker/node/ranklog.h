@@ -5,7 +5,8 @@
  * beginning and the newest part always exist, and rank-N.log is the newest. A line that carriage
  * returns overwrite is kept once every few seconds, and in its last form.
  *
- * If the log cannot be written, its lines are lost and counted, and nothing else happens. */
+ * If the log cannot be written, its lines are lost and counted, and nothing else happens. A line
+ * that was written in part stays in the log, and the next line begins on a line of its own. */
 #ifndef PHASED_WORKER_NODE_RANKLOG_H
 #define PHASED_WORKER_NODE_RANKLOG_H
 
@@ -42,7 +43,8 @@ void ranklog_note(struct ranklog *ranklog, const char *line);
  */
 const char *ranklog_recent(struct ranklog *ranklog, size_t *ret_size);
 
-/* How many lines could not be written. `ret_reason` is the errno of the last one; it may be NULL.
+/* How many lines could not be written, at least. `ret_reason`, which may be NULL, is the last
+ * errno.
  */
 unsigned ranklog_lost(const struct ranklog *ranklog, int *ret_reason);
 

@@ -75,7 +75,7 @@ static void shards_hash_text(crypto_generichash_state *hash, const char *text)
     (void)crypto_generichash_update(hash, (const unsigned char *)text, strlen(text) + 1);
 }
 
-/* Hashes everything but the lines that decides what a group makes of its shard. */
+/* Hashes what decides the result of a group, except the lines of its shard. */
 static void shards_hash_begin(const struct shards *shards, unsigned i,
                               crypto_generichash_state *hash)
 {
@@ -258,6 +258,15 @@ bool shards_is_over(const struct shards *shards, unsigned i)
 unsigned shards_done(const struct shards *shards)
 {
     return shards->done;
+}
+
+unsigned shards_over(const struct shards *shards)
+{
+    unsigned count = 0;
+    bool are_found = !shards->is_working && shards->status == 0;
+    for (unsigned i = 0; are_found && i < shards->options.count; i++)
+        count += shards->items[i].is_over;
+    return count;
 }
 
 int shards_mark_done(struct shards *shards, unsigned i, struct error *err)

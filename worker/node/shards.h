@@ -5,8 +5,7 @@
  * input, and <shard>.done after its group has succeeded. The .done file has a hash of the lines,
  * the number of shards, the script and the params. If any of these changes, the shard runs again.
  *
- *   finding (on a thread, as the input may be large) -> ready
- * */
+ *   finding (on a thread, as the input may be large) -> ready */
 #ifndef PHASED_WORKER_NODE_SHARDS_H
 #define PHASED_WORKER_NODE_SHARDS_H
 
@@ -38,6 +37,8 @@ const char *shards_file(const struct shards *shards, unsigned i);
 bool shards_is_over(const struct shards *shards, unsigned i);
 /* How many shards this run has done. */
 unsigned shards_done(const struct shards *shards);
+/* How many shards need no work in this run. 0: they were not found. */
+unsigned shards_over(const struct shards *shards);
 
 /* The group has succeeded. The next run leaves this shard out. */
 int shards_mark_done(struct shards *shards, unsigned i, struct error *err);

@@ -1,12 +1,11 @@
 /* Judges whether the next checkpoints fit on their file system. */
 #include "worker/node/space.h"
 
+#include "lib/amount.h"
 #include "lib/saved.h"
 #include "lib/text.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
@@ -23,7 +22,7 @@ static bool space_is_more(uint64_t bytes, uint64_t before, uint64_t size)
     return bytes > before && bytes - before > size / 2;
 }
 
-/* Remembers the judgement, and says what has changed since the one before. */
+/* Remembers the judgement, and says what has changed since the judgement before. */
 static void space_take(struct space *space, const struct space_look *look, int64_t now_ms,
                        struct space_facts *ret_facts)
 {
@@ -31,6 +30,7 @@ static void space_take(struct space *space, const struct space_look *look, int64
     *ret_facts = (struct space_facts){
         .size = look->size,
         .bound = look->bound,
+        .is_outside = look->is_outside,
         .is_begin = look->saved == 0,
         .has_grown = space_is_more(look->bytes, space->bytes, look->size),
         .has_peaked = space_is_more(space->peak, space->bytes, look->size),
@@ -76,14 +76,23 @@ enum space_verdict space_judge(const struct space_facts *facts, uint64_t free_by
     return fit <= SPACE_FEW_MAX && facts->has_grown && fit <= facts->bound ? SPACE_FEW : SPACE_FINE;
 }
 
-static void space_add_bytes(struct text *text, uint64_t bytes)
+static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
+
+/* Returns the unit for so many bytes, and in `ret_amount` the bytes in this unit. */
+static size_t space_unit(uint64_t bytes, double *ret_amount)
 {
-    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
-    double amount = (double)bytes;
     size_t unit = 0;
-    for (; amount >= 999.95 && unit + 1 < sizeof units / sizeof units[0]; unit++)
-        amount /= 1000;
-    text_addf(text, unit ? "%.1f %s" : "%.0f %s", amount, units[unit]);
+    *ret_amount = (double)bytes;
+    for (; *ret_amount >= 999.95 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+        *ret_amount /= 1000;
+    return unit;
+}
+
+static void space_add_bytes(struct text *text, uint64_t bytes, int decimals)
+{
+    double amount;
+    size_t unit = space_unit(bytes, &amount);
+    text_addf(text, "%.*f %s", unit ? decimals : 0, amount, units[unit]);
 }
 
 static void space_add_duration(struct text *text, double seconds)
@@ -130,10 +139,14 @@ static void space_add_command(struct text *text, const struct saved *const *spar
 static void space_add_figures(struct text *text, const struct space_facts *facts,
                               uint64_t free_bytes)
 {
+    double left, needed; /* by one checkpoint more than fits */
+    bool is_alike = space_unit(free_bytes, &left) ==
+                    space_unit((free_bytes / facts->size + 1) * facts->size, &needed);
+    int decimals = is_alike ? amount_decimals(left, needed, 1) : 1;
     text_add(text, ": ");
-    space_add_bytes(text, free_bytes);
+    space_add_bytes(text, free_bytes, decimals);
     text_add(text, " free, ");
-    space_add_bytes(text, facts->size);
+    space_add_bytes(text, facts->size, decimals);
     text_add(text, " for each checkpoint");
 }
 
@@ -154,12 +167,15 @@ char *space_warning(const struct space_facts *facts, uint64_t free_bytes, const 
         text_add(&text, " at this pace");
     }
     if (spare_count == 0) {
-        text_add(&text, "; no old checkpoint of the phase can be deleted: make room otherwise");
+        text_add(&text,
+                 facts->is_outside
+                     ? "; phased deletes nothing outside $PHASED_OUT: make room yourself"
+                     : "; no old checkpoint of the phase can be deleted: make room otherwise");
         return text_steal(&text);
     }
     text_addf(&text, "; if you do not need them, delete %zu old checkpoint%s (", spare_count,
               spare_count == 1 ? "" : "s");
-    space_add_bytes(&text, space_sum(spare, spare_count));
+    space_add_bytes(&text, space_sum(spare, spare_count), 1);
     text_add(&text, ")");
     space_add_command(&text, spare, spare_count);
     return text_steal(&text);
@@ -174,7 +190,7 @@ char *space_reason(const struct space_facts *facts, uint64_t free_bytes,
     if (spare_count > 0) {
         text_addf(&text, "; delete old checkpoints (%zu ha%s ", spare_count,
                   spare_count == 1 ? "s" : "ve");
-        space_add_bytes(&text, space_sum(spare, spare_count));
+        space_add_bytes(&text, space_sum(spare, spare_count), 1);
         text_add(&text, ", `phasectl why` names them), then release");
     } else {
         text_add(&text, "; make room, then release");

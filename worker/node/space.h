@@ -1,9 +1,8 @@
 /* Whether the file system has space for the next checkpoints of a run.
  *
- * The first node looks when a checkpoint has become whole and nothing has changed since for some
- * seconds: then no checkpoint is being written, and whoever removes old checkpoints has done so. A
- * checkpoint needs as much space as the newest whole one. The decisions here do no I/O, except
- * space_left(). */
+ * The first node looks some seconds after a checkpoint has become whole, if nothing has changed
+ * since: then no checkpoint is being written, and old checkpoints are already removed. The next
+ * checkpoint needs as much space as the newest whole checkpoint. Only space_left() does I/O. */
 #ifndef PHASED_WORKER_NODE_SPACE_H
 #define PHASED_WORKER_NODE_SPACE_H
 
@@ -16,10 +15,11 @@ struct saved;
 /* What a look at the checkpoints has found. */
 struct space_look {
     uint64_t bytes;   /* of all checkpoints that exist, whole or not */
-    uint64_t size;    /* of the newest whole one; 0: not known */
+    uint64_t size;    /* of the newest whole checkpoint; 0: not known */
     uint64_t changes; /* grows when a checkpoint is new or has changed */
     unsigned saved;   /* how many checkpoints this run has saved */
     unsigned bound;   /* so many more come until `keep` removes one for each; UINT_MAX: no `keep` */
+    bool is_outside;  /* some are not in the folder of the phase, where phased may delete files */
 };
 
 /* What is remembered between two looks. Zero-initialised: no look was taken. */
@@ -39,6 +39,7 @@ struct space {
 struct space_facts {
     uint64_t size;
     unsigned bound;
+    bool is_outside; /* as above */
     bool is_begin;   /* the run begins: it has saved nothing yet */
     bool has_grown;  /* since the last judgement the checkpoints have grown by more than half a
                       * checkpoint */

@@ -22,7 +22,7 @@ struct split_part {
 int split_find(int fd, unsigned total, unsigned first, unsigned count,
                const atomic_bool *is_cancelled, struct split_part *ret_parts, struct error *err);
 
-/* Hashes a part, and copies it to `output` unless that is negative. */
+/* Hashes a part. Copies it to `output`, unless `output` is negative. */
 int split_copy(int fd, const struct split_part *part, int output, const atomic_bool *is_cancelled,
                crypto_generichash_state *hash, struct error *err);
 

@@ -136,7 +136,7 @@ int task_main(const char *job_dir)
     static const int passed[] = {SIGTERM, SIGINT, SIGCONT, SIGTSTP};
     int pair[2];
     sigset_t set;
-    /* Some sites signal whole steps. */
+    /* Some sites signal whole job steps. */
     (void)signal(SIGHUP, SIG_IGN);
     (void)signal(SIGUSR1, SIG_IGN);
     (void)signal(SIGUSR2, SIG_IGN);

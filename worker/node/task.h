@@ -2,7 +2,7 @@
  * such a way that the agent is not a descendant of Slurm's processes. It represents the agent to
  * Slurm until the agent has ended.
  *
- * When Slurm preempts, it signals the processes of a step. With proctrack/cgroup it signals the
+ * When Slurm preempts, it signals the processes of a job step. With proctrack/cgroup it signals the
  * processes that it has started itself. With proctrack/linuxproc it also signals all their
  * descendants. An srun in a phase would take SIGTERM as the order to kill its program at once. So
  * the task takes Slurm's signals. It reports SIGTERM to the agent, and passes on only stop and

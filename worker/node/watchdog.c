@@ -4,6 +4,7 @@
 #include "lib/checkpoint.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
+#include "lib/protocol/told_evidence.h"
 #include "lib/protocol/words.h"
 #include "lib/text.h"
 #include "worker/health/evidence.h"
@@ -223,14 +224,18 @@ static void watchdog_answer(struct watchdog *watchdog)
 {
     if (watchdog->evidence || watchdog->ras || watchdog->inspector)
         return;
-    if (watchdog->nccl)
-        json_object_set_new(watchdog->found, "nccl", json_string(watchdog->nccl));
-    if (watchdog->tools)
-        json_object_update(watchdog->found, watchdog->tools);
+    const struct told_inspection tools = told_inspection_read(watchdog->tools);
+    struct told_evidence told = told_evidence_read(watchdog->found);
+    told.nccl = watchdog->nccl;
+    told.python = tools.python;
+    told.nvidia_smi = tools.nvidia_smi;
     /* A GPU that is busy and draws little power waits for another GPU in a collective. */
     const struct gpu_second *second = observer_gpus(watchdog->options.observer);
-    if (second)
-        json_object_set_new(watchdog->found, "gpus", second_to_json(second, SECOND_SHORT));
+    told.gpus = second ? second_to_json(second, SECOND_SHORT) : NULL;
+    json_t *found = told_evidence_to_json(&told);
+    json_decref(told.gpus);
+    json_decref(watchdog->found);
+    watchdog->found = found;
     struct report report = {.kind = REPORT_EXAMINED,
                             .seconds = (double)watchdog->hang.silence_ms / 1000,
                             .summary = watchdog->summary,
@@ -247,6 +252,8 @@ static void watchdog_nccl_answered(void *context, const char *text)
     watchdog->ras = NULL;
     free(watchdog->nccl);
     watchdog->nccl = xstrdup_or_null(text);
+    if (watchdog->nccl)
+        text_make_utf8(watchdog->nccl);
     watchdog_answer(watchdog);
 }
 
@@ -263,7 +270,7 @@ static void watchdog_inspected(void *context, const struct child_end *end)
 }
 
 /* Asks the installed tools (worker/health/inspect.h). Their processes must not count as processes
- * of the run, and one of them may hang in the kernel forever, so the program is nobody's child. It
+ * of the run, and a tool may hang in the kernel forever, so the program is nobody's child. It
  * gets no output of the agent, because srun waits for all holders of its pipes. */
 static void watchdog_inspect(struct watchdog *watchdog)
 {
@@ -325,12 +332,13 @@ void watchdog_save_evidence(struct watchdog *watchdog)
 {
     if (!watchdog->found)
         return;
-    json_object_set_new(watchdog->found, "silent",
-                        json_real((double)watchdog->hang.silence_ms / 1000));
-    json_object_set_new(watchdog->found, "summary", json_string(watchdog->summary));
+    struct told_evidence told = told_evidence_read(watchdog->found);
+    told.silent = (double)watchdog->hang.silence_ms / 1000;
+    told.summary = watchdog->summary;
     journal_add(watchdog->options.journal,
-                &(struct entry){.type = ENTRY_EVIDENCE, .json = watchdog->found});
+                &(struct entry){.type = ENTRY_EVIDENCE, .json = told_evidence_to_json(&told)});
     journal_flush(watchdog->options.journal);
+    json_decref(watchdog->found);
     watchdog->found = NULL;
 }
 

@@ -3,8 +3,8 @@
  * when the lead asks.
  *
  * The lead decides whether the run hangs, because a single node cannot know. Most ranks print
- * nothing, and a run of several nodes hangs only if no node shows a sign of life. It reports
- * REPORT_SILENT, repeated while the silence lasts; REPORT_EXAMINED, the answer to
+ * nothing, and a run of several nodes hangs only if no node shows a sign of life. The watchdog
+ * reports REPORT_SILENT, repeated while the silence lasts; REPORT_EXAMINED, the answer to
  * watchdog_examine(); and REPORT_PACE, if this node prints steps.
  *
  * A silence is not reported while a checkpoint is being written, or while a signal or a debugger

@@ -2,7 +2,6 @@
 #include "worker/preflight/baseline.h"
 
 #include "lib/text.h"
-#include "worker/preflight/facts.h"
 #include "worker/preflight/groups.h"
 #include "worker/preflight/measures.h"
 #include "worker/preflight/speed.h"

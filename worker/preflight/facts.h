@@ -1,6 +1,6 @@
 /* What was read of a node, before it is judged. The rows (worker/preflight/rows.h) are pure
- * functions of it. A value that could not be read is absent, never zero: each value has a flag. The
- * struct has no pointers, so that a child can write it into a pipe. */
+ * functions of these facts. A value that could not be read is absent, never zero: each value has a
+ * flag. The struct has no pointers, so that a child can write it into a pipe. */
 #ifndef PHASED_WORKER_PREFLIGHT_FACTS_H
 #define PHASED_WORKER_PREFLIGHT_FACTS_H
 

@@ -39,7 +39,8 @@ struct figure_kind {
 extern const struct figure_kind figure_kinds[FIGURE_COUNT];
 extern const char *const figure_rows[FIGURE_ROW_COUNT];
 
-/* Return the figure or the row with this name; their _COUNT if no figure or row has it. */
+/* Return the figure or the row with this name; FIGURE_COUNT or FIGURE_ROW_COUNT: the name is
+ * unknown. */
 enum figure figure_of_name(const char *name);
 enum figure_row figure_row_of_name(const char *name);
 

@@ -33,7 +33,7 @@ struct groups {
 };
 
 /* Reads "tensor=4,pipeline=1,data=2". Tensor ranks lie side by side, then come the replicas, and
- * last the stages of the pipeline, as worker/process/placement.h numbers the ranks of a run. A
+ * last the stages of the pipeline, as worker/node/groups.h numbers the ranks of a run. A
  * missing size is 1, and a missing `data` is what remains. The stages of a pipeline send and do not
  * reduce, so they are not groups. Without a layout (NULL), all ranks are one group. */
 int groups_of_layout(const char *layout, unsigned nodes, unsigned gpus, struct groups *ret_groups,

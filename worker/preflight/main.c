@@ -168,7 +168,6 @@ static int print(struct preflight *preflight, const struct speed *speed, const c
     return fflush(stdout) != 0 ? -EIO : 0;
 }
 
-/* Prints the GPUs of this node for Slurm. */
 static int print_gres(const struct options *options)
 {
     static struct facts facts; /* large, and zeroed */
@@ -237,9 +236,9 @@ int main(int count, char **arguments)
 {
     (void)count;
     static struct preflight preflight; /* large, and zeroed */
-    int status = options_read(&preflight.options, arguments + 1);
-    if (status >= 0)
-        return status;
+    int exit_code = options_read(&preflight.options, arguments + 1);
+    if (exit_code >= 0)
+        return exit_code;
     if (preflight.options.is_gres)
         return print_gres(&preflight.options);
     const char *thresholds = preflight.options.thresholds, *baseline = preflight.options.baseline;

@@ -6,7 +6,7 @@
  *     wrong A B TEXT     values that are wrong
  *     failed A TEXT      an error of the hardware, or no answer in time; A may be `-`
  *     unknown A TEXT     it could not be measured, and no fault of this node is known
- *     start              CUDA or NCCL begins to start; so does each program, which prints no line
+ *     start              CUDA or NCCL begins to start; a program begins so, without this line
  *     ready              the start has ended, and the row goes on measuring
  *     end                the last line
  *
@@ -32,14 +32,14 @@ struct measure {
     enum measure_kind kind;
     enum figure_row row;
     enum figure figure; /* what MEASURE_FIGURE measured */
-    bool is_of_one;     /* `a` and `b` say which GPUs; figures and wrong values always have them */
-    unsigned a, b;
+    bool is_of_one;     /* `a` is known; always true for figures and wrong values */
+    unsigned a, b;      /* only figures and wrong values have `b` */
     double value;
     char text[MEASURE_TEXT_SIZE];
 };
 
 struct measures {
-    bool is_taken[FIGURE_ROW_COUNT]; /* the row was begun; no other row is judged */
+    bool is_taken[FIGURE_ROW_COUNT]; /* the row was begun; only such rows are judged */
     bool is_ready[FIGURE_ROW_COUNT]; /* the last of the lines `start` and `ready` was `ready` */
     bool is_whole[FIGURE_ROW_COUNT]; /* the row came to its end */
     size_t count;

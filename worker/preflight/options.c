@@ -64,9 +64,9 @@ static int read_words(struct options *options, char **words)
          .text = &options->record},
         {0},
     };
-    int status = option_main("phase-preflight", usage, words, rules, NULL);
-    if (status >= 0)
-        return status;
+    int exit_code = option_main("phase-preflight", usage, words, rules, NULL);
+    if (exit_code >= 0)
+        return exit_code;
     options->is_full = level && text_equal(level, "full");
     if (level && !options->is_full && !text_equal(level, "quick")) {
         error_set(&err, -EINVAL, "--level %s: use quick or full", level);
@@ -136,10 +136,10 @@ int options_read(struct options *options, char **words)
 {
     *options = (struct options){.kernel_log = "/dev/kmsg", .deadline_ms = DEADLINE_MS, .nodes = 1};
     take_environment(options);
-    int status = read_words(options, words);
-    if (status < 0)
-        status = check_together(options);
-    if (status < 0 && options->is_full && !options->baseline)
+    int exit_code = read_words(options, words);
+    if (exit_code < 0)
+        exit_code = check_together(options);
+    if (exit_code < 0 && options->is_full && !options->baseline)
         options->baseline = named_file("PHASED_PREFLIGHT_BASELINE");
-    return status;
+    return exit_code;
 }

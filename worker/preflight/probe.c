@@ -82,7 +82,7 @@ static bool probe_take_lines(enum figure_row row, char *buffer, size_t *size,
     return measures->is_whole[row];
 }
 
-/* Returns when the start, or else the row, is late. */
+/* Returns when the current start is late or, without a start, the row. */
 static int64_t probe_due_ms(const struct probe_time *time)
 {
     int64_t least_ms = time->is_ready ? time->row_ms - time->used_ms : time->start_ms;
@@ -188,7 +188,7 @@ static bool probe_blame_end(const struct probe *probe, enum figure_row row, pid_
                              "the measuring process ended early by signal %d", WTERMSIG(status));
     else if (WEXITSTATUS(status) == PROBE_CANNOT_START)
         measures_add_trouble(measures, MEASURE_UNKNOWN, row,
-                             "%s is missing (built without CUDA), or CUDA's libraries are",
+                             "%s is missing (built without CUDA), or a library of CUDA is missing",
                              probe->program);
     else
         measures_add_trouble(measures, MEASURE_UNKNOWN, row,

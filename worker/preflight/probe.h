@@ -1,8 +1,8 @@
 /* Starts the program on the GPUs, phase-preflight-gpu, once for each row of the full level.
  *
- * Each row has a process of its own. A wedged GPU, or a collective in which somebody does not take
- * part, blocks only that process. It is killed at the deadline of the row and not waited for. This
- * program itself needs no library of CUDA. */
+ * Each row has a process of its own. A wedged GPU, or a collective that a rank does not join,
+ * blocks only that process. The process is killed at the deadline of the row and not waited for.
+ * phase-preflight itself needs no library of CUDA. */
 #ifndef PHASED_WORKER_PREFLIGHT_PROBE_H
 #define PHASED_WORKER_PREFLIGHT_PROBE_H
 

@@ -29,8 +29,8 @@ uint64_t reference_checksum(const uint64_t *words, size_t count);
 int64_t reference_product(uint64_t row_seed, uint64_t row, uint64_t column_seed, uint64_t column,
                           uint64_t depth);
 
-/* Whether `bits` is `product`, except for the rounding to bfloat16 and what a matrix unit may
- * drop. */
+/* Whether `bits` is `product`, apart from the rounding to bfloat16 and the low bits that a matrix
+ * unit may drop. */
 bool reference_product_matches(uint16_t bits, int64_t product);
 
 /* Returns the sum of the element `index` of the streams `seed` to `seed` + `ranks` - 1. */

@@ -13,10 +13,9 @@ void report_text(const char *node, const struct row_result *results, size_t coun
                  struct text *text);
 
 /* Returns {"node", "level", "outcome", "observe", "rows": [{"name", "outcome", "essential",
- * "text"}], "figures"}, the caller's. `outcome` is "passed", "failed" or "could not tell";
- * `observe` says that nobody should act on it. If an `essential` row could not tell, the node
- * cannot pass. Takes over `figures`, which belong to the full level; NULL: it is
- * the quick level. */
+ * "text"}], "figures"}, a new reference. `outcome` is "passed", "failed" or "could not tell";
+ * `observe` says that nobody should act on the outcome. If an `essential` row could not tell, the
+ * node cannot pass. Takes over `figures`, which belong to the full level; NULL: the quick level. */
 json_t *report_json(const char *node, bool is_observed, const struct row_result *results,
                     size_t count, json_t *figures);
 

@@ -3,6 +3,7 @@
 
 #include "lib/protocol/words.h"
 #include "lib/text.h"
+#include "worker/gpu_list.h"
 #include "worker/preflight/facts.h"
 #include "worker/preflight/thresholds.h"
 
@@ -10,10 +11,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* What a row uses. `gpus` has only the allocated GPUs, because others may belong to a neighbour. */
+/* What a row uses. `gpus` has only the allocated GPUs, because others may belong to another job. */
 struct rows_view {
     const struct facts *facts;
     const struct thresholds *thresholds;
@@ -85,7 +85,8 @@ static void row_gpus(const struct rows_view *view, struct row_result *result)
         row_add(result, ROW_FAILED, "%u of the devices %s not found", view->absent_count,
                 view->list);
     else if (good < view->wish->gpus)
-        row_add(result, ROW_FAILED, "%u GPUs work, %u are allocated", good, view->wish->gpus);
+        row_add(result, ROW_FAILED, "%u GPU%s, %u are allocated", good,
+                good == 1 ? " works" : "s work", view->wish->gpus);
     else if (!good)
         row_add(result, ROW_UNKNOWN, "no GPU is visible");
     row_add(result, ROW_PASSED, "%u work", good);
@@ -204,8 +205,8 @@ static bool rows_is_hardware_xid(const struct thresholds *thresholds, unsigned n
     return false;
 }
 
-/* Judges an XID by its place: passed if the GPU is a neighbour's, failed if it is allocated, could
- * not tell if a GPU does not report its place. */
+/* Judges an XID by its place: failed if the GPU is allocated, passed if it is not, could not tell
+ * if a place is unknown. */
 static enum row_outcome rows_place_of_xid(const struct rows_view *view, struct fact place)
 {
     bool is_known = place.is_known && view->gpu_count > 0;
@@ -314,14 +315,11 @@ static const struct {
 };
 static_assert(sizeof rows / sizeof *rows <= ROWS_COUNT_MAX, "results have room for all rows");
 
-/* Returns the GPU of an entry of CUDA_VISIBLE_DEVICES: an index or the start of a UUID. */
 static const struct fact_gpu *rows_find_gpu(const struct facts *facts, const char *name)
 {
-    char *end;
-    unsigned long index = strtoul(name, &end, 10);
-    for (unsigned i = 0; i < facts->gpu_count && *name; i++) {
+    for (unsigned i = 0; i < facts->gpu_count; i++) {
         const struct fact_gpu *gpu = &facts->gpus[i];
-        if (*end ? text_starts(gpu->uuid, name) : gpu->index == index)
+        if (gpu_list_names(name, gpu->index, gpu->uuid))
             return gpu;
     }
     return NULL;
@@ -331,7 +329,7 @@ static void rows_choose_gpus(struct rows_view *view)
 {
     const char *start = view->wish->devices;
     if (!start) {
-        /* If Slurm does not confine jobs to their devices, the other GPUs are a neighbour's. */
+        /* If Slurm does not confine jobs to their devices, other jobs may have the other GPUs. */
         bool has_more = view->wish->gpus && view->facts->gpu_count > view->wish->gpus;
         start = has_more ? view->wish->unconfined : NULL;
         if (start && start[strspn(start, "0123456789,")])
@@ -345,11 +343,8 @@ static void rows_choose_gpus(struct rows_view *view)
     view->list = start;
     if (!start)
         return;
-    /* As in CUDA, a negative number ends the list. */
-    while (*start && *start != '-' && view->gpu_count < FACTS_GPUS_MAX) {
-        size_t size = strcspn(start, ",");
-        char name[FACTS_TEXT_SIZE];
-        (void)snprintf(name, sizeof name, "%.*s", (int)(size < sizeof name ? size : 0), start);
+    char name[GPU_LIST_NAME_SIZE];
+    while (view->gpu_count < FACTS_GPUS_MAX && gpu_list_next(&start, name)) {
         const struct fact_gpu *gpu = rows_find_gpu(view->facts, name);
         if (text_starts(name, "MIG-"))
             view->part_count++;
@@ -357,7 +352,6 @@ static void rows_choose_gpus(struct rows_view *view)
             view->gpus[view->gpu_count++] = gpu;
         else
             view->absent_count++;
-        start += size + (start[size] == ',');
     }
 }
 

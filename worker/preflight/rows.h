@@ -1,4 +1,4 @@
-/* The rows of a preflight. Each row judges one property of a node by what was read of it.
+/* The rows of a preflight. Each row judges one property of a node by the facts that were read.
  *
  * Pure: the same facts, thresholds and wish give the same results. A row fails only for what was
  * seen. If it could not see something, its outcome is "could not tell", and it does not pass. */
@@ -26,8 +26,8 @@ struct row_wish {
     unsigned gpus;       /* 0: not known, at least one */
     const char *model;   /* part of the name of the GPUs; NULL: any model, but the same for all */
     const char *devices; /* as CUDA_VISIBLE_DEVICES: indices and UUIDs; NULL: all visible GPUs */
-    /* As SLURM_JOB_GPUS: indices on the whole node. They only count if more GPUs are visible than
-     * allocated, so that the job is not confined to its own. NULL: not known. */
+    /* As SLURM_JOB_GPUS: indices on the whole node. They count only if more GPUs are visible than
+     * allocated, because Slurm then does not confine the job to its GPUs. NULL: not known. */
     const char *unconfined;
 };
 
@@ -52,8 +52,8 @@ void row_add(struct row_result *result, enum row_outcome outcome, const char *fo
 unsigned rows_allocated(const struct facts *facts, const struct row_wish *wish,
                         const struct fact_gpu **ret_gpus);
 
-/* Returns failed if one row failed, could not tell if an essential row could not, otherwise
- * passed. */
+/* Returns failed if a row failed; otherwise could not tell if an essential row could not tell;
+ * otherwise passed. */
 enum row_outcome rows_outcome(const struct row_result *results, size_t count);
 
 /* "passed", "failed", "could not tell" */

@@ -8,8 +8,6 @@
 #include "worker/preflight/thresholds.h"
 
 #include <assert.h>
-#include <stdio.h>
-#include <string.h>
 
 static unsigned speed_index(const struct speed *speed, unsigned place)
 {
@@ -81,7 +79,7 @@ static size_t speed_expected(const struct speed *speed, enum figure_row row)
 }
 
 /* Adds that a figure is too low. A group is as slow as its slowest node. If a group has several
- * nodes, each would blame itself, and one bad node would take all others with it. */
+ * nodes, each node would blame itself, and so one bad node would fail all nodes. */
 static void speed_add_low(const struct speed *speed, const struct measure *measure,
                           const struct figure_least *least, const char *whose,
                           struct row_result *result)
@@ -124,7 +122,7 @@ static void speed_judge_one(const struct speed *speed, const struct measure *mea
 }
 
 /* Adds the lowest figure of a kind; for groups, the lowest of one round. This figure stands for all
- * of its kind. A figure that nothing judges comes before all others. */
+ * figures of its kind. A figure without a threshold and a baseline counts as the lowest. */
 static void speed_sum_up(const struct speed *speed, enum figure figure, unsigned round,
                          struct row_result *result)
 {

@@ -31,8 +31,8 @@ struct speed {
 /* Adds a result for each row that was measured. Returns how many. */
 size_t speed_judge(const struct speed *speed, struct row_result *ret_results);
 
-/* Returns [{"row", "name", "of", "value", "least"}], the caller's: all figures that were measured.
- * `least` is absent if nothing says how much is enough. */
+/* Returns all figures that were measured, [{"row", "name", "of", "value", "least"}], as a new
+ * reference. `least` is absent if neither a threshold nor a baseline gives it. */
 json_t *speed_json(const struct speed *speed);
 
 #endif

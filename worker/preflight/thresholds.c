@@ -4,10 +4,10 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
-#include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/yaml.h"
+#include "lib/spec/yaml_node.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static const struct thresholds_key thresholds_model_keys[] = {
     {"nvlinks", offsetof(struct thresholds_model, nvlinks)},
 };
 
-static struct fact thresholds_fact(struct scope *scope, const struct node *node)
+static struct fact thresholds_fact(struct scope *scope, const struct yaml_node *node)
 {
     int64_t value;
     if (!scalar_whole(scope, node, 0, INT32_MAX, &value))
@@ -47,7 +47,7 @@ static struct fact thresholds_fact(struct scope *scope, const struct node *node)
 
 /* Reads `node` into the field that `keys` has for its key. Returns whether there is such a
  * field. */
-static bool thresholds_figure(struct scope *scope, const struct node *node,
+static bool thresholds_figure(struct scope *scope, const struct yaml_node *node,
                               const struct thresholds_key *keys, size_t count, void *target)
 {
     for (size_t i = 0; i < count; i++) {
@@ -60,11 +60,11 @@ static bool thresholds_figure(struct scope *scope, const struct node *node,
     return false;
 }
 
-static void thresholds_xids(struct scope *scope, const struct node *node,
+static void thresholds_xids(struct scope *scope, const struct yaml_node *node,
                             struct thresholds *thresholds)
 {
-    if (node->kind != NODE_LIST || node->count > THRESHOLDS_XIDS_MAX) {
-        node_problem(scope->problems, node, "must be a list of at most %d numbers",
+    if (node->kind != YAML_LIST || node->count > THRESHOLDS_XIDS_MAX) {
+        yaml_problem(scope->problems, node, "must be a list of at most %d numbers",
                      THRESHOLDS_XIDS_MAX);
         return;
     }
@@ -76,11 +76,11 @@ static void thresholds_xids(struct scope *scope, const struct node *node,
 }
 
 /* Reads "8: 431" or "16 on 2: 350": groups of so many GPUs, on so many nodes. */
-static void thresholds_groups(struct scope *scope, const struct node *node,
+static void thresholds_groups(struct scope *scope, const struct yaml_node *node,
                               struct thresholds_model *model)
 {
-    if (node->kind != NODE_MAP || node->count > THRESHOLDS_GROUPS_MAX) {
-        node_problem(scope->problems, node, "must be a map of at most %d sizes of groups",
+    if (node->kind != YAML_MAP || node->count > THRESHOLDS_GROUPS_MAX) {
+        yaml_problem(scope->problems, node, "must be a map of at most %d sizes of groups",
                      THRESHOLDS_GROUPS_MAX);
         return;
     }
@@ -91,7 +91,7 @@ static void thresholds_groups(struct scope *scope, const struct node *node,
         *group = (struct thresholds_group){.nodes = 1};
         int count = sscanf(key, "%4u%n on %4u%n", &group->gpus, &one, &group->nodes, &two);
         if (count < 1 || key[count == 2 ? two : one] || group->gpus < 2 || !group->nodes) {
-            node_key_problem(scope->problems, node->items[i],
+            yaml_key_problem(scope->problems, node->items[i],
                              "must be a size of groups, as `8` or `16 on 2` nodes");
             continue;
         }
@@ -101,7 +101,7 @@ static void thresholds_groups(struct scope *scope, const struct node *node,
 }
 
 /* Reads a figure of the full level. Returns whether `node` is one. */
-static bool thresholds_measured(struct scope *scope, const struct node *node,
+static bool thresholds_measured(struct scope *scope, const struct yaml_node *node,
                                 struct thresholds_model *model)
 {
     enum figure figure = figure_of_name(node->key);
@@ -112,28 +112,28 @@ static bool thresholds_measured(struct scope *scope, const struct node *node,
     return figure != FIGURE_COUNT;
 }
 
-static void thresholds_one_model(struct scope *scope, const struct node *node,
+static void thresholds_one_model(struct scope *scope, const struct yaml_node *node,
                                  struct thresholds_model *model)
 {
-    char *match = node_get(node, "match") ? scalar_string(scope, node_get(node, "match")) : NULL;
-    if (!node_get(node, "match"))
-        node_problem(scope->problems, node, "a model needs a `match`: part of the GPU's name");
+    char *match = yaml_get(node, "match") ? scalar_string(scope, yaml_get(node, "match")) : NULL;
+    if (!yaml_get(node, "match"))
+        yaml_problem(scope->problems, node, "a model needs a `match`: part of the GPU's name");
     if (match)
         (void)snprintf(model->match, sizeof model->match, "%s", match);
     free(match);
-    for (size_t i = 0; node->kind == NODE_MAP && i < node->count; i++)
+    for (size_t i = 0; node->kind == YAML_MAP && i < node->count; i++)
         if (!text_equal(node->items[i]->key, "match") &&
             !thresholds_measured(scope, node->items[i], model) &&
             !thresholds_figure(scope, node->items[i], thresholds_model_keys,
                                sizeof thresholds_model_keys / sizeof *thresholds_model_keys, model))
-            node_key_problem(scope->problems, node->items[i], "unknown figure of a model");
+            yaml_key_problem(scope->problems, node->items[i], "unknown figure of a model");
 }
 
-static void thresholds_models(struct scope *scope, const struct node *node,
+static void thresholds_models(struct scope *scope, const struct yaml_node *node,
                               struct thresholds *thresholds)
 {
-    if (node->kind != NODE_LIST || node->count > THRESHOLDS_MODELS_MAX) {
-        node_problem(scope->problems, node, "must be a list of at most %d models",
+    if (node->kind != YAML_LIST || node->count > THRESHOLDS_MODELS_MAX) {
+        yaml_problem(scope->problems, node, "must be a list of at most %d models",
                      THRESHOLDS_MODELS_MAX);
         return;
     }
@@ -141,50 +141,50 @@ static void thresholds_models(struct scope *scope, const struct node *node,
         thresholds_one_model(scope, node->items[i], &thresholds->models[thresholds->model_count++]);
 }
 
-static void thresholds_one_row(struct scope *scope, const struct node *node,
+static void thresholds_one_row(struct scope *scope, const struct yaml_node *node,
                                struct thresholds_row *row, const char *size)
 {
-    for (size_t i = 0; node->kind == NODE_MAP && i < node->count; i++) {
-        const struct node *item = node->items[i];
+    for (size_t i = 0; node->kind == YAML_MAP && i < node->count; i++) {
+        const struct yaml_node *item = node->items[i];
         if (text_equal(item->key, "seconds"))
             row->seconds = thresholds_fact(scope, item);
         else if (text_equal(item->key, size))
             row->size = thresholds_fact(scope, item);
         else
-            node_key_problem(scope->problems, item, "unknown; a row has `seconds` and `%s`", size);
+            yaml_key_problem(scope->problems, item, "unknown; a row has `seconds` and `%s`", size);
     }
     if (!row->seconds.is_known || !row->size.is_known)
-        node_problem(scope->problems, node, "a row needs `seconds` and `%s`", size);
+        yaml_problem(scope->problems, node, "a row needs `seconds` and `%s`", size);
     else if (!row->size.value)
-        node_problem(scope->problems, node, "`%s` must not be 0", size);
+        yaml_problem(scope->problems, node, "`%s` must not be 0", size);
 }
 
-static void thresholds_rows(struct scope *scope, const struct node *node,
+static void thresholds_rows(struct scope *scope, const struct yaml_node *node,
                             struct thresholds *thresholds)
 {
-    if (node->kind != NODE_MAP) {
-        node_problem(scope->problems, node, "must be a map of rows");
+    if (node->kind != YAML_MAP) {
+        yaml_problem(scope->problems, node, "must be a map of rows");
         return;
     }
     for (size_t i = 0; i < node->count; i++) {
         enum figure_row row = figure_row_of_name(node->items[i]->key);
         if (row == FIGURE_ROW_COUNT)
-            node_key_problem(scope->problems, node->items[i], "unknown row");
+            yaml_key_problem(scope->problems, node->items[i], "unknown row");
         else
             thresholds_one_row(scope, node->items[i], &thresholds->rows[row],
                                row == FIGURE_ROW_MATRIX ? "elements" : "mib");
     }
 }
 
-static void thresholds_root(struct scope *scope, const struct node *root,
+static void thresholds_root(struct scope *scope, const struct yaml_node *root,
                             struct thresholds *thresholds)
 {
-    if (root->kind != NODE_MAP) {
-        node_problem(scope->problems, root, "must be a map of thresholds");
+    if (root->kind != YAML_MAP) {
+        yaml_problem(scope->problems, root, "must be a map of thresholds");
         return;
     }
     for (size_t i = 0; i < root->count; i++) {
-        const struct node *item = root->items[i];
+        const struct yaml_node *item = root->items[i];
         if (text_equal(item->key, "xids"))
             thresholds_xids(scope, item, thresholds);
         else if (text_equal(item->key, "models"))
@@ -193,7 +193,7 @@ static void thresholds_root(struct scope *scope, const struct node *root,
             thresholds_rows(scope, item, thresholds);
         else if (!thresholds_figure(scope, item, thresholds_keys,
                                     sizeof thresholds_keys / sizeof *thresholds_keys, thresholds))
-            node_key_problem(scope->problems, item, "unknown threshold");
+            yaml_key_problem(scope->problems, item, "unknown threshold");
     }
 }
 
@@ -201,8 +201,8 @@ int thresholds_read(const char *path, struct thresholds *ret_thresholds,
                     struct spec_problems *problems)
 {
     struct thresholds thresholds = {0};
-    struct node_arena arena = {0};
-    struct node *root = NULL;
+    struct yaml_arena arena = {0};
+    struct yaml_node *root = NULL;
     struct error err;
     char *data = NULL;
     size_t size = 0, expanded = 0;
@@ -220,7 +220,7 @@ int thresholds_read(const char *path, struct thresholds *ret_thresholds,
         thresholds_root(&scope, root, &thresholds);
         scope_fini(&scope);
     }
-    node_arena_fini(&arena);
+    yaml_arena_fini(&arena);
     free(data);
     spec_problems_sort(problems);
     if (problems->error_count)

@@ -1,5 +1,5 @@
-/* The least values of a node: etc/preflight.yaml, by the model of the GPU. A figure that is not in
- * the file is not judged. Zero-initialised is a valid set that judges nothing. */
+/* The thresholds of a node, from etc/preflight.yaml: for all nodes, and by the model of the GPU. A
+ * value without a threshold is not judged. A zero-initialised struct has no thresholds. */
 #ifndef PHASED_WORKER_PREFLIGHT_THRESHOLDS_H
 #define PHASED_WORKER_PREFLIGHT_THRESHOLDS_H
 

@@ -16,7 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CHILD_READ_SIZE = 65536, CHILD_STREAMS = 2, CHILD_FDS = 3 };
+enum {
+    CHILD_READ_SIZE = 65536,
+    CHILD_STREAMS = 2,
+    CHILD_FDS = 3,
+    CHILD_FILES_MAX = 1024, /* the worker opens no more files */
+};
 
 struct child_reader {
     struct child *child;
@@ -252,6 +257,16 @@ static void child_settle(const struct child_options *options)
     child_reset_signals(options->ignores_term);
 }
 
+/* Lets the program inherit only its standard streams. Some sockets of libcurl would otherwise stay
+ * open in each rank. */
+static void child_hide_files(void)
+{
+    if (close_range(CHILD_FDS, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
+        return;
+    for (int fd = CHILD_FDS; fd < CHILD_FILES_MAX; fd++) /* before Linux 5.11 */
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);            /* fails for a number that is not open */
+}
+
 /* Runs in the child, and returns only on failure: an errno, which is negative if `workdir` is the
  * problem. */
 static int child_execute(const struct child_options *options, const int *fds)
@@ -263,6 +278,7 @@ static int child_execute(const struct child_options *options, const int *fds)
     for (int i = 0; i < CHILD_FDS; i++)
         if (fds[i] != i && dup2(fds[i], i) < 0)
             return errno;
+    child_hide_files();
     if (options->workdir && chdir(options->workdir) < 0)
         return -errno;
     execve(options->program, options->arguments,

@@ -62,7 +62,7 @@ struct child_options {
     bool ignores_term;        /* of a child of the agent: Slurm's TERM must not end it */
     bool has_input;           /* for child_send(); otherwise standard input is empty */
     struct child_stream out, err;
-    int deadline_ms; /* 0: none */
+    int deadline_ms; /* 0: no deadline */
     /* Called once: when the end is known and all output was read, or at the deadline. For nobody's
      * child, the end is the end of its output. The callee calls child_close(), now or later. May be
      * NULL. */
@@ -70,7 +70,8 @@ struct child_options {
     void *context;
 };
 
-/* Fails without a process: the program or `workdir` does not exist. `err` names `workdir`. */
+/* Fails, and leaves no process, for example if the program or `workdir` does not exist. `err` names
+ * `workdir`. */
 int child_start(const struct child_options *options, struct child **ret_child, struct error *err);
 /* Like child_start(). If the child cannot be started, `ended` is called from the loop, with code
  * -1. Never returns NULL. */

@@ -3,7 +3,6 @@
 
 #include "lib/memory.h"
 
-#include <ctype.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,14 +77,6 @@ bool environment_is_of(const char *name, const char *const *patterns)
     return *patterns != NULL;
 }
 
-static size_t environment_name_size(const char *name)
-{
-    size_t size = 0;
-    while (isalnum((unsigned char)name[size]) || name[size] == '_')
-        size++;
-    return size;
-}
-
 /* Adds a value. In a pattern, its characters mean themselves. */
 static void environment_add(struct text *text, const char *value, bool is_pattern)
 {
@@ -102,7 +93,7 @@ static void environment_replace(const struct environment *environment, const cha
     while (*string) {
         bool is_braced = string[0] == '$' && string[1] == '{';
         const char *name = string + (is_braced ? 2 : 1);
-        size_t size = string[0] == '$' ? environment_name_size(name) : 0;
+        size_t size = string[0] == '$' ? text_name_size(name, "_") : 0;
         bool is_whole = !is_braced || name[size] == '}';
         size_t i = environment->count;
         if (is_whole && text_starts(name, "PHASED_"))

@@ -85,7 +85,7 @@ pid_t processes_reap(int *ret_status, uint64_t *ret_started)
         (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)ended.si_pid); /* fits */
         *ret_started = 0;
         if (!ended.si_pid)
-            return 0; /* a child that has ended since then would be reaped without its time */
+            return 0; /* waitpid() could reap a child that ends only now, without its time */
         (void)process_parse(path, &process); /* 0 means that the time is unknown */
     }
     do {
@@ -132,7 +132,7 @@ char *process_program(pid_t pid)
     char path[64], program[PATH_MAX];
     (void)snprintf(path, sizeof path, "/proc/%d/exe", (int)pid); /* fits */
     ssize_t size = readlink(path, program, sizeof program - 1);
-    program[size > 0 ? size : 0] = '\0'; /* it has ended */
+    program[size > 0 ? size : 0] = '\0'; /* no size: the process has ended */
     const char *slash = strrchr(program, '/');
     return xstrdup(slash ? slash + 1 : "");
 }

@@ -2,7 +2,7 @@
  *
  * The agent is the "subreaper" of its descendants: if the parent of a process ends, the process
  * becomes a child of the agent, even from a session of its own. So the agent has a child as long as
- * one of them is left, and it gets SIGCHLD for each end. It may also have a child that no rank has
+ * a descendant is left, and it gets SIGCHLD for each end. It may also have a child that no rank has
  * started (crew.h). */
 #ifndef PHASED_WORKER_PROCESS_PROCESSES_H
 #define PHASED_WORKER_PROCESS_PROCESSES_H
@@ -43,13 +43,13 @@ struct process *processes_all(size_t *ret_count);
 /* Returns all descendants of one process, each after its parent. The caller frees the list. */
 struct process *processes_family(pid_t ancestor, size_t *ret_count);
 
-/* Whether the process is Slurm's srun, which must get no signal except SIGKILL (steps.h). */
+/* Whether the process is Slurm's srun, which must get no signal except SIGKILL (job_steps.h). */
 bool processes_is_srun(const struct process *process);
 
 /* Reads "/proc/.../stat" at `path`, of a process or a thread. False: it has ended. */
 bool process_read(const char *path, struct process *ret_process);
 
-/* Returns a thread of the process that waits uninterruptibly; 0: no thread does. Looks at 512
+/* Returns a thread of the process that waits uninterruptibly; 0: no thread waits so. Looks at 512
  * threads at most. A read of the environment or the command line of the process may block as long
  * as the thread waits. */
 pid_t process_stuck_thread(pid_t pid);
@@ -65,11 +65,11 @@ char *process_environment(pid_t pid, size_t *ret_size);
 const char *process_variable(const char *environment, size_t size, const char *name);
 
 /* Signals the descendants of the calling process in one process group, or all if `process_group` is
- * 0. Leaves out processes with one of `names`, which end with NULL; or NULL. An srun gets only
- * SIGKILL. A process that waits for an srun gets a signal only if it has a handler, and a shell
- * gets no SIGTERM then. Returns how many processes were signalled. Unlike kill(), it cannot hit a
- * foreign process when the number of an ended group is in use again. A process that is forked
- * meanwhile may be missed, so signal again when a child ends. */
+ * 0. Leaves out processes with one of `names`, a list that ends with NULL; or NULL. An srun gets
+ * only SIGKILL. A process that waits for an srun gets another signal only if it has a handler for
+ * it, and a shell that waits gets no SIGTERM. Returns how many processes were signalled. Unlike
+ * kill(), this cannot hit a foreign process when the number of an ended group is in use again. A
+ * process that is forked meanwhile may be missed, so signal again when a child ends. */
 unsigned processes_signal(pid_t process_group, const char *const *names, int number);
 
 /* Like processes_signal(), for the process groups of the children of processes with this name. */

@@ -16,7 +16,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct {
     const char *name;
@@ -86,7 +85,7 @@ static int assignment_read_parallel(struct assignment *assignment, struct error 
     uint64_t total = (uint64_t)assignment->nodes * assignment->gpus;
     uint64_t product = (uint64_t)sizes->tensor * sizes->pipeline * sizes->data;
     if (status == 0 && sizes->tensor && product != total)
-        return error_set(err, -EINVAL, "spec: parallel needs %llu GPUs of %llu",
+        return error_set(err, -EINVAL, "spec: parallel needs %llu GPUs, not %llu",
                          (unsigned long long)product, (unsigned long long)total);
     uint64_t group = (uint64_t)sizes->tensor * sizes->pipeline;
     bool is_group = assignment->launch == ASSIGNMENT_LAUNCH_GROUP;
@@ -121,8 +120,8 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
     int otherwise = assignment->gpus ? ASSIGNMENT_HANG_AUTOMATIC : ASSIGNMENT_HANG_OFF;
     assignment->hang_s = assignment_number(assignment->spec, "hang_s", otherwise);
     assignment->idle_s = assignment_number(assignment->spec, "idle_s", 0);
-    /* With alternatives, this is the type of the first one, but the job may be for another. So it
-     * promises nothing. */
+    /* With alternatives, this is the type of the first alternative, but the job may be for another
+     * alternative. So the type promises nothing. */
     if (json_array_size(json_object_get(resources, "alternatives")) == 0)
         assignment->gpu_type = assignment_string(resources, "gpu_type");
     assignment->preflight = level && text_equal(level, "off") ? NULL : level;
@@ -138,7 +137,7 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
     return status < 0 ? status : assignment_read_checkpoint(assignment, err);
 }
 
-/* The results of a matrix's members are kept by the model of their GPU, which Slurm chooses. */
+/* The results of a matrix's members are stored by the model of their GPU, which Slurm chooses. */
 static bool assignment_wants_model(const json_t *spec)
 {
     const json_t *resources = json_object_get(spec, "resources");

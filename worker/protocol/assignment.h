@@ -12,10 +12,10 @@
 
 struct error;
 
-/* Values beside a number of seconds. */
+/* Values of `hang_s` that are not a number of seconds. */
 enum { ASSIGNMENT_HANG_AUTOMATIC = -1, ASSIGNMENT_HANG_OFF = 0 };
 
-/* How many processes work together. A tensor of 0: the phase does not say it. */
+/* How many processes work together. `tensor` is 0 if the phase does not say it. */
 struct assignment_sizes {
     unsigned tensor, pipeline, data;
 };
@@ -24,18 +24,18 @@ enum assignment_launch { ASSIGNMENT_LAUNCH_RANK, ASSIGNMENT_LAUNCH_NODE, ASSIGNM
 
 struct assignment {
     struct run_file file; /* owns the targets of most pointers below */
-    int64_t known_run;    /* of the run; if it was begun alone, of the newest run with a number */
+    int64_t known_run;    /* the run; if it was begun alone, the newest run with a number */
     const char *script;
     const char *workdir;  /* NULL: the folder of the worker */
     char *address;        /* 7/validate#2 */
-    json_t *secrets;      /* owned; see lib/secrets.h; NULL: none, or not read */
+    json_t *secrets;      /* owned; see lib/secrets.h; NULL: no secrets, or not read */
     json_t *spec;         /* owned; with the part for the present GPU put over it */
     json_t *hardware;     /* the GPU that was found (hardware.json); NULL: not looked for */
     bool needs_hardware;  /* the GPU must be found first, because the spec depends on it */
     const char *resume;   /* the path of the checkpoint to resume from, or NULL */
     int64_t resume_step;  /* 0 without a checkpoint */
-    unsigned nodes, gpus; /* GPUs per node; 0: none */
-    const char *gpu_type; /* Slurm's name for them; NULL: any type, or several */
+    unsigned nodes, gpus; /* GPUs per node; 0: no GPUs */
+    const char *gpu_type; /* Slurm's name for the GPUs; NULL: any type, or several */
     enum assignment_launch launch;
     struct assignment_sizes parallel;
     const char *preflight;       /* its level; NULL: no preflight */
@@ -56,9 +56,9 @@ struct assignment {
 /* Reads RUN_DIR/run.json, and RUN_DIR/secret unless the run was made alone. -ENOENT or -ESTALE: a
  * file may not be visible here yet. */
 int assignment_read(const char *run_dir, struct assignment **ret_assignment, struct error *err);
-/* Reads the secrets of the workflow. Only what starts ranks needs them: the daemon removes the file
- * when the workflow is over. The values stay out of the JSON of the run, which may be written
- * again. Errors are as for assignment_read(). */
+/* Reads the secrets of the workflow. Only a caller that starts ranks needs them: the daemon removes
+ * the file when the workflow is over. The values stay out of the JSON of the run, which may be
+ * written again. Errors are as for assignment_read(). */
 int assignment_read_secrets(struct assignment *assignment, struct error *err);
 void assignment_free(struct assignment *assignment);
 

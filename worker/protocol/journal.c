@@ -2,6 +2,7 @@
 #include "worker/protocol/journal.h"
 
 #include "lib/clock.h"
+#include "lib/file.h"
 #include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
@@ -10,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,8 @@ struct journal {
     int fd;           /* -1: not open yet */
     off_t size;       /* size of the file, up to the end of its last whole line */
     bool is_cut;      /* an incomplete line follows after `size` */
+    bool was_open;    /* the numbers of waiting entries are right */
+    bool is_unread;   /* the last try to open it could not read it: its end is not known */
     uint64_t added;   /* number of the newest entry */
     uint64_t written; /* number of the newest entry in the file */
     struct text waiting;
@@ -55,8 +59,8 @@ static uint64_t journal_number(const char *line, size_t size)
     return seq;
 }
 
-/* Finds the newest entry, and the end of the last whole line. */
-static void journal_find_end(int fd, uint64_t *ret_last, off_t *ret_size)
+/* Finds the newest entry, and the end of the last whole line. Returns an errno, or 0. */
+static int journal_find_end(int fd, uint64_t *ret_last, off_t *ret_size)
 {
     struct journal_order order = {0};
     struct journal_file file;
@@ -77,6 +81,22 @@ static void journal_find_end(int fd, uint64_t *ret_last, off_t *ret_size)
     }
     *ret_last = order.last;
     journal_file_close(&file);
+    return file.failed == EFBIG ? 0 : file.failed;
+}
+
+/* The file has `count` more entries than was known when the waiting entries got their numbers. */
+static void journal_renumber(struct journal *journal, uint64_t count)
+{
+    struct text text = {0};
+    const char *line = text_string(&journal->waiting), *end;
+    for (; (end = strchr(line, '\n')); line = end + 1) {
+        const char *rest = line + strcspn(line, ",");
+        text_addf(&text, "{\"seq\": %" PRIu64, journal_line_sequence(line) + count);
+        text_add_bytes(&text, rest, (size_t)(end + 1 - rest));
+    }
+    text_fini(&journal->waiting);
+    journal->waiting = text;
+    journal->added += count;
 }
 
 /* Opens the file if it is not open yet, and finds its end. This reads the whole file, which is
@@ -87,17 +107,23 @@ static bool journal_is_open(struct journal *journal)
         return true;
     int fd = open(journal->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     struct stat info;
-    if (fd < 0 || fstat(fd, &info) < 0) {
-        journal->failed = errno;
+    uint64_t last = 0;
+    journal->failed = fd < 0 || fstat(fd, &info) < 0 ? errno : 0;
+    if (!journal->failed) {
+        journal->failed = journal_find_end(fd, &last, &journal->size);
+        journal->is_unread = journal->failed != 0;
+    }
+    if (journal->failed) {
         if (fd >= 0)
             close(fd);
         return false;
     }
-    journal_find_end(fd, &journal->written, &journal->size);
+    if (last > journal->written && !journal->was_open)
+        journal_renumber(journal, last - journal->written);
+    journal->was_open = true;
+    journal->written = last;
     journal->fd = fd;
     journal->is_cut = info.st_size > journal->size;
-    if (journal->added < journal->written)
-        journal->added = journal->written;
     return true;
 }
 
@@ -183,15 +209,7 @@ void journal_warn(struct journal *journal, const char *format, ...)
  * again. Returns an errno, or 0. */
 static int journal_write(struct journal *journal, const char *data, size_t size)
 {
-    size_t done = 0;
-    while (done < size) {
-        ssize_t count = write(journal->fd, data + done, size - done);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            break;
-        done += (size_t)count;
-    }
+    size_t done = file_put(journal->fd, data, size);
     if (done == size) {
         journal->size += (off_t)size;
         return 0;
@@ -394,8 +412,9 @@ static void journal_give(struct journal *journal, struct journal_reader *reader,
     }
 }
 
-/* Reads the next part of the file. */
-static void journal_read_file(struct journal *journal, struct journal_reader *reader)
+/* Reads the next part of the file. False: the file cannot be read, so its entries only seem to be
+ * missing. */
+static bool journal_read_file(struct journal *journal, struct journal_reader *reader)
 {
     struct journal_file file;
     journal_file_borrow(&file, journal->fd, journal->read_offset);
@@ -406,6 +425,7 @@ static void journal_read_file(struct journal *journal, struct journal_reader *re
     }
     journal->read_offset = file.offset;
     journal_file_close(&file);
+    return !file.failed || file.failed == EFBIG;
 }
 
 uint64_t journal_read(struct journal *journal, uint64_t after, size_t size_max,
@@ -415,10 +435,11 @@ uint64_t journal_read(struct journal *journal, uint64_t after, size_t size_max,
     pthread_mutex_lock(&journal->mutex);
     if (after != journal->read_seq)
         journal_rewind(journal);
-    journal_read_file(journal, &reader);
-    /* If the file cannot be opened, its entries would seem to be lost. So waiting entries are not
-     * read. */
-    bool has_file = journal->fd >= 0 || reader.last >= journal->written;
+    /* If the file cannot be opened or read, its entries would seem to be lost. So nothing behind
+     * them is read. */
+    bool is_read = journal_read_file(journal, &reader);
+    bool has_file =
+        !journal->is_unread && ((is_read && journal->fd >= 0) || reader.last >= journal->written);
     bool adds_waiting = has_file && journal->failed;
     const char *line = text_string(&journal->waiting), *end;
     while (adds_waiting && entries->size < size_max && (end = strchr(line, '\n'))) {
@@ -426,7 +447,7 @@ uint64_t journal_read(struct journal *journal, uint64_t after, size_t size_max,
         journal_give(journal, &reader, false);
         line = end + 1;
     }
-    journal_give(journal, &reader, true);
+    journal_give(journal, &reader, has_file);
     if (journal->order.stray)
         journal->stray = journal->order.stray;
     journal->read_seq = reader.last;

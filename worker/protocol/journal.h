@@ -31,7 +31,8 @@
 struct journal;
 
 /* Opens `path`, whose folder must exist. If the file cannot be opened, the journal exists only in
- * memory, and each flush tries again to open the file. */
+ * memory, and each flush tries again to open the file. If the file can be opened but not read, its
+ * newest number is not known, so readers get no entries until a flush has read the file. */
 struct journal *journal_open(const char *path);
 /* Flushes. Accepts NULL. */
 void journal_close(struct journal *journal);

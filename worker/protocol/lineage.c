@@ -10,7 +10,6 @@
 #include "lib/text.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { LINEAGE_LOOKS_NS = 200 * 1000 * 1000 }; /* between two looks at unreported checkpoints */
@@ -81,19 +80,21 @@ static struct lineage_entries lineage_told(const char *phase_dir, unsigned attem
     return entries;
 }
 
-/* Returns the checkpoints of this run that its agents have seen whole, or else those of the newest
- * earlier run with such checkpoints. A new reference, or NULL. */
-static json_t *lineage_whole(const char *phase_dir, unsigned attempt)
+/* Returns the checkpoints of this run that its agents have seen whole. If there are no such
+ * checkpoints, returns those of the newest earlier run that has some. `told` is what this run has
+ * reported. A new reference. */
+static json_t *lineage_whole(const char *phase_dir, unsigned attempt, const json_t *told)
 {
-    json_t *whole = NULL;
-    for (; attempt > 0 && json_array_size(whole) == 0; attempt--) {
-        json_decref(whole);
-        whole = lineage_told(phase_dir, attempt).list;
+    json_t *whole = json_copy((json_t *)told);
+    for (;;) {
         for (size_t i = json_array_size(whole); i-- > 0;)
             if (told_checkpoint_read(json_array_get(whole, i)).is_unseen)
                 (void)json_array_remove(whole, i); /* cannot fail: the index exists */
+        if (json_array_size(whole) > 0 || --attempt == 0)
+            return whole;
+        json_decref(whole);
+        whole = lineage_told(phase_dir, attempt).list;
     }
-    return whole;
 }
 
 /* Whether the files are still as large as in the report. */
@@ -112,7 +113,7 @@ static json_t *lineage_left(const char *phase_dir, unsigned attempt,
         int64_t step = told_checkpoint_read(json_array_get(entries->list, i)).step;
         after = step > after ? step : after;
     }
-    json_t *whole = lineage_whole(phase_dir, attempt);
+    json_t *whole = lineage_whole(phase_dir, attempt, entries->list);
     json_t *left = saved_left(phase_dir, attempt, after, &entries->good, whole);
     json_decref(whole);
     run_file_fini(&run);
@@ -189,9 +190,9 @@ static bool lineage_names(const json_t *entries, const char *path)
     return false;
 }
 
-/* Of the runs before the run `attempt`, the newest that leads to the checkpoint `resume`: it has
- * saved the checkpoint, or has resumed from it, too. Runs between them resumed elsewhere. If no
- * run leads there, the run before. */
+/* Returns the newest run before `attempt` that leads to the checkpoint `resume`: the run has saved
+ * the checkpoint, or has also resumed from it. Runs between the two resumed elsewhere. If no run
+ * leads there, returns the run just before `attempt`. */
 static unsigned lineage_parent(const char *phase_dir, unsigned attempt, const json_t *resume)
 {
     const char *path = told_checkpoint_read(resume).path;
@@ -309,6 +310,7 @@ static struct past lineage_past(const char *phase_dir, unsigned attempt)
     struct run_file run = lineage_run(phase_dir, attempt);
     struct outcome outcome;
     struct past past = {.is_anew = run.is_anew,
+                        .last = -1,
                         .began = run.resume ? told_checkpoint_read(run.resume).step : -1};
     if (outcome_read(run_dir, NULL, &outcome, NULL) == 0) {
         past.has_ended = true;
@@ -319,6 +321,14 @@ static struct past lineage_past(const char *phase_dir, unsigned attempt)
     run_file_fini(&run);
     free(run_dir);
     return past;
+}
+
+bool lineage_is_unseen(const char *phase_dir, unsigned attempt, bool has_checkpoint)
+{
+    bool is_seen = has_checkpoint;
+    for (; attempt > 0 && !is_seen; attempt--)
+        is_seen = lineage_past(phase_dir, attempt).last >= 0;
+    return !is_seen;
 }
 
 /* Whether the run saved no checkpoint and made no new step: the same rule as phase_known_step() of
@@ -344,9 +354,11 @@ static bool lineage_is_stuck(const char *phase_dir, unsigned attempt, const stru
 
 unsigned lineage_stuck(const char *phase_dir, unsigned attempt, bool has_checkpoint)
 {
+    bool is_unseen = lineage_is_unseen(phase_dir, attempt, has_checkpoint);
     for (unsigned count = 0; count < attempt; count++) {
         struct past run = lineage_past(phase_dir, attempt - count);
-        if (!lineage_is_stuck(phase_dir, attempt - count, &run, has_checkpoint))
+        if (!lineage_is_stuck(phase_dir, attempt - count, &run, has_checkpoint) ||
+            (run.is_preempted && is_unseen))
             return count;
         if (run.is_anew) /* somebody chose that the phase begins anew */
             return count + 1;

@@ -11,24 +11,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns the newest checkpoint that is not suspect and has the size in the journals, as {"path",
- * "step"}; a new reference. NULL: there is no such checkpoint. `phase_dir` has the runs, and
- * `attempt` is the newest of them.
- */
+/* Returns the newest whole checkpoint that is not suspect, as {"path", "step"}; a new reference.
+ * NULL: there is no such checkpoint. `phase_dir` has the runs. `attempt` is the newest run. */
 json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt);
 
-/* Returns the first paths of all checkpoints of the runs up to `attempt`. The value of a path says
- * whether a run that begins at `resume` can rely on the checkpoint: it leads there, is whole, and
- * is not suspect. A new reference. */
+/* Returns the checkpoints of the runs up to `attempt`: an object with the first path of each. The
+ * value of a path says whether a run that begins at `resume` can rely on the checkpoint: it leads
+ * to `resume`, is whole, and is not suspect. A new reference. */
 json_t *lineage_saved(const char *phase_dir, unsigned attempt, const json_t *resume);
 
-/* Returns the newest attempt, `attempt` or an earlier one, with a number from the daemon; 0: there
- * is none. */
+/* Returns the newest attempt up to `attempt` that has a number from the daemon; 0: no attempt has a
+ * number. */
 unsigned lineage_numbered(const char *phase_dir, unsigned attempt);
 
-/* How many runs in a row, up to `attempt`, made no new step and saved no newer checkpoint. A step
- * is new if no preempted run just before made it from the same checkpoint; without checkpoints, any
- * step is new. */
+/* Whether phased sees nothing of the phase: it has no checkpoints, and no run up to `attempt` has
+ * told a step. phase_is_unseen() of the daemon has the same rule. */
+bool lineage_is_unseen(const char *phase_dir, unsigned attempt, bool has_checkpoint);
+
+/* How many runs in a row, up to `attempt`, made no new step and saved no newer checkpoint. If the
+ * runs just before were preempted and began at the same checkpoint, their steps are not new. If the
+ * phase has no checkpoints, all steps are new. A preempted run does not count if phased sees
+ * nothing of the phase. */
 unsigned lineage_stuck(const char *phase_dir, unsigned attempt, bool has_checkpoint);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "lib/clock.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/protocol/daemon_file.h"
@@ -38,7 +39,7 @@ struct link_task {
     struct transfer transfer;
     int64_t due_ms;
     int retry_ms; /* 0: the last try succeeded */
-    bool is_away; /* the daemon could not be reached, or another program answered */
+    bool is_away; /* the last try failed: nobody answered, or the answer was an error */
 };
 
 struct link {
@@ -46,7 +47,7 @@ struct link {
     struct link_options options;
     CURLM *multi;
 
-    pthread_mutex_t mutex; /* of the next four members */
+    pthread_mutex_t mutex; /* protects the next four members */
     bool is_heard;
     bool is_urgent;
     bool is_closing;
@@ -62,7 +63,6 @@ struct link {
     char told[512];   /* the last reported failure, so that each is reported once */
 };
 
-/* Reads where the daemon listens. */
 static int link_find_daemon(struct link *link, struct error *err)
 {
     struct daemon_file file;
@@ -111,13 +111,22 @@ static void link_failed(struct link *link, struct link_task *task, const struct 
     link->base = NULL;
 }
 
-static void link_succeeded(struct link *link, struct link_task *task, int pause_ms)
+/* Only the task that has failed knows that the failure is over: the daemon may answer polls while
+ * it cannot write to its record. */
+static void link_answered(struct link *link, struct link_task *task)
 {
-    if (task->is_away && link->told[0])
+    if (!task->is_away)
+        return;
+    if (link->told[0])
         fprintf(stderr, "phase-worker %s: the daemon answers again\n", link->options.node);
     link->told[0] = '\0';
-    task->retry_ms = 0;
     task->is_away = false;
+}
+
+static void link_succeeded(struct link *link, struct link_task *task, int pause_ms)
+{
+    link_answered(link, task);
+    task->retry_ms = 0;
     task->due_ms = clock_steady_ms() + pause_ms;
 }
 
@@ -167,14 +176,14 @@ static void link_pushed(struct link *link, CURLcode code)
         link_failed(link, &link->push, &err);
         return;
     }
-    /* The daemon holds some entries until those of other nodes come, or its record was restored.
-     * Sending the same entries at once would not help. */
+    /* The daemon holds some entries until the entries of other nodes come, or its record was
+     * restored. Sending the same entries at once would not help. */
     bool is_stuck =
         link->committed <= before && journal_last(link->options.journal) > link->committed;
     bool was_heard = link_is_heard(link);
     link_set_heard(link, true);
     if (is_stuck) {
-        link->push.is_away = false;
+        link_answered(link, &link->push);
         link_try_later(&link->push);
         return;
     }
@@ -212,12 +221,23 @@ static void link_polled(struct link *link, CURLcode code)
     link_obey(link, reply);
 }
 
+/* The daemon makes the file and its folder. */
+static void link_look_again(const char *command_file)
+{
+    char *control = file_parent(command_file), *run_dir = file_parent(control);
+    file_look_again(run_dir);
+    file_look_again(control);
+    free(run_dir);
+    free(control);
+}
+
 /* Looks for a command in the file if it is time; otherwise shortens the wait. */
 static void link_turn_file(struct link *link, int64_t now_ms, int64_t *wait_ms)
 {
     json_t *command;
     if (now_ms >= link->look_ms) {
         link->look_ms = now_ms + LINK_LOOK_MS;
+        link_look_again(link->options.command_file);
         if (message_read(&command, NULL, "%s", link->options.command_file) == 0)
             link_obey(link, command);
     }

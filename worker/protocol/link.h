@@ -1,13 +1,13 @@
 /* The link of one writer of a run (an agent or the lead) to the daemon: one thread that pushes the
  * journal and, in the lead, asks for commands.
  *
- * The link pushes from the journal itself, from the entry after those that the daemon has
- * committed. So the first push, the next pushes and the replay after a break are the same. Urgent
- * entries are pushed at once, other entries once a second. In the lead, an empty push asks whether
- * the daemon is there. If the daemon is away, the link tries again, after 0.2 s at first and after
- * 10 s at last. Before each try it reads again where the daemon listens. Nothing waits for the
- * link. In the lead, the link also looks every 2 s at the file in which the daemon leaves commands,
- * because the site may block TCP. */
+ * The link pushes from the journal itself, beginning with the first entry that the daemon has not
+ * committed. So the first push, the next pushes and the replay after a break work in the same way.
+ * Urgent entries are pushed at once, other entries once a second. In the lead, an empty push asks
+ * whether the daemon is there. If the daemon is away, the link tries again, after 0.2 s at first
+ * and after 10 s at last. Before each try it reads again where the daemon listens. Nothing waits
+ * for the link. In the lead, the link also looks every 2 s at the file in which the daemon leaves
+ * commands, because the site may block TCP. */
 #ifndef PHASED_WORKER_PROTOCOL_LINK_H
 #define PHASED_WORKER_PROTOCOL_LINK_H
 

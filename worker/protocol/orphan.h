@@ -17,8 +17,8 @@ char *orphan_name_file(const char *job_dir);
 /* Tells that the agent of this node has lost srun. */
 void orphan_tell(void);
 
-/* Returns the node whose agent has lost srun, or NULL. If there are several nodes, returns the last
- * one. The caller frees the name. */
+/* Returns the node whose agent has lost srun, of several nodes the last. NULL: there is no such
+ * node. The caller frees the name. */
 char *orphan_read(const char *path);
 
 #endif

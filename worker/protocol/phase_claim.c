@@ -5,7 +5,6 @@
 #include "lib/file.h"
 #include "lib/json.h"
 #include "lib/memory.h"
-#include "lib/protocol/claim.h"
 #include "lib/protocol/outcome.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
@@ -14,7 +13,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +54,6 @@ static struct claim_numbers claim_list(const char *phase_dir)
     return numbers;
 }
 
-/* Returns the highest number; 0: there is no claim. */
 static unsigned claim_newest(const char *phase_dir)
 {
     struct claim_numbers numbers = claim_list(phase_dir);

@@ -1,6 +1,6 @@
 /* Who runs a phase: a chain of files `lead.<n>` in the phase's folder. The highest number counts
- * (doc/protocol.md). A job may come back after phased has believed that it was over, when another
- * job has taken its place. At most one of them may start ranks.
+ * (doc/protocol.md). A job may come back after phased took it for over and gave its place to
+ * another job. At most one of these jobs may start ranks.
  *
  * Each file is made exactly once (lib/file.h), also on NFS, so one of several leads wins. Without
  * links, O_EXCL ensures this. No file is ever replaced or removed. Otherwise a lead that has read
@@ -20,13 +20,13 @@ struct error;
 /* The life of the job of this process, from Slurm and the batch script. */
 struct phase_life phase_life_own(void);
 
-/* The claim that prevents another claim. */
+/* The claim that prevents a new claim. */
 struct phase_holder {
     unsigned number; /* of the claim; 0: no claim */
     struct phase_life life;
 };
 
-/* What the caller knows about such claims, by their numbers. */
+/* What the caller knows about existing claims, by their numbers. */
 struct phase_passed {
     unsigned over; /* Slurm says that this life is over */
     unsigned left; /* the agents of its nodes have had the time to end its processes */
@@ -39,21 +39,21 @@ struct phase_passed {
  *   of its nodes has reported its end, or has had the time for it;
  *   a claim that cannot be read, after that time.
  *
- * -EBUSY: another claim prevents it: `ret_holder`. -EAGAIN: the time is not over yet. -ESTALE: a
- * later run has claimed the phase, so this run must never begin. Any other error: no claim prevents
- * it, but the new claim could not be made. */
+ * -EBUSY: the claim `ret_holder` prevents it. -EAGAIN: the time is not over yet. -ESTALE: a later
+ * run has claimed the phase, so this run must never begin. Any other error: no claim prevents it,
+ * but the new claim could not be made. */
 int phase_claim_take(const struct assignment *assignment, const struct phase_life *life,
                      struct phase_passed passed, struct phase_holder *ret_holder,
                      struct error *err);
 
-/* Finds the last claim of a lead for this run: that lead has begun the run. -ENOENT: there is no
- * such claim. -EAGAIN: no claim that can be read is of this run. `ret_holder` has the number of the
- * newest claim that cannot be read, which may be of this run. */
+/* Finds the last claim for this run; its lead has begun the run. -ENOENT: there is no such claim.
+ * -EAGAIN: the only claims that may be of this run cannot be read; `ret_holder` has the number of
+ * the newest of these. */
 int phase_claim_of_run(const char *run_dir, struct phase_holder *ret_holder, struct error *err);
 
 /* Returns the highest number in the phase of this run; 0: there is no claim. */
 unsigned phase_claim_newest(const char *run_dir);
-/* Whether another life has claimed the phase of this run, since `number` was the highest one. */
+/* Whether another life has claimed the phase of this run, after the claim `number`. */
 bool phase_claim_is_lost(const char *run_dir, const struct phase_life *life, unsigned number);
 
 #endif

@@ -2,16 +2,15 @@
 #include "worker/protocol/posthumous.h"
 
 #include "lib/clock.h"
+#include "lib/protocol/claim.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/journal_order.h"
 #include "lib/protocol/outcome.h"
 #include "lib/protocol/told_checkpoint.h"
-#include "worker/protocol/phase_claim.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct posthumous_node {
     struct outcome *outcome;
@@ -32,8 +31,7 @@ static void posthumous_count(struct posthumous_node *node, uint64_t number)
         ; /* only `order.last` is needed */
 }
 
-/* Whether the next run goes on from this checkpoint by itself. An agent uses the same rule for
- * `saved`. */
+/* Whether the checkpoint is neither suspect nor unseen. An agent uses the same rule for `saved`. */
 static bool posthumous_is_good(const struct entry *entry)
 {
     struct told_checkpoint told = told_checkpoint_read(entry->json);
@@ -61,7 +59,7 @@ static void posthumous_node_entry(void *context, const struct entry *entry)
     else if (type == ENTRY_CHECKPOINT && posthumous_is_good(entry) &&
              entry->step > node->checkpoint_step)
         node->checkpoint_step = entry->step;
-    else if (type == ENTRY_METRIC && entry->step > outcome->last_step)
+    else if (type == ENTRY_METRIC && !entry->is_stepless && entry->step > outcome->last_step)
         outcome->last_step = entry->step;
 }
 
@@ -99,7 +97,8 @@ static void posthumous_lead_entry(void *context, const struct entry *entry)
         outcome->job_id = entry->job_id;
         outcome->restarts = entry->restarts;
     } else if (entry->type == ENTRY_ENDED && !outcome_is_of(&told, outcome->token)) {
-        fprintf(stderr, "phase-worker lead: an end that another job tells is passed over\n");
+        fprintf(stderr,
+                "phase-worker lead: the end of the run that another job tells is skipped\n");
     } else if (entry->type == ENTRY_ENDED) {
         json_decref(lead->ended);
         lead->ended = json_incref(entry->json);

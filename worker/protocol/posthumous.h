@@ -22,7 +22,7 @@ enum posthumous_end {
     POSTHUMOUS_TOLD, /* its last entry exists, and only outcome.json is missing */
 };
 
-/* Fills an initialised outcome. If the lead was stopping the run, that reason is the outcome.
+/* Fills an initialised outcome. If the lead was stopping the run, the reason of the stop decides.
  * Otherwise the run has succeeded if the work of all nodes was done. Otherwise it was preempted,
  * and the next run continues.
  *

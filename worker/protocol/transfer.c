@@ -129,7 +129,7 @@ int transfer_end(struct transfer *transfer, const struct mac_secret *secret, CUR
     mac_reply(secret, transfer->nonce, (int)status, transfer->reply.data, transfer->reply.size,
               mac);
     if (!mac_equal(mac, transfer->reply_mac))
-        return error_set(err, -EBADMSG, "a reply to %s %s (HTTP status %ld) has not the right code",
+        return error_set(err, -EBADMSG, "a reply to %s %s (HTTP status %ld) has a wrong code",
                          transfer->method, transfer->path, status);
     if (status != 200)
         return error_set(err, -EPROTO, "the daemon answered %s %s with HTTP status %ld: %s",

@@ -56,7 +56,7 @@ static void gpu_metrics_begin(struct gpu_metrics *metrics)
     }
 }
 
-/* Returns the mean of the last ten seconds, with this one, of the least busy GPU. */
+/* Adds this second. Returns the mean of the least busy GPU over the last ten seconds. */
 static double gpu_metrics_least(struct gpu_metrics *metrics, const struct gpu_second *second)
 {
     struct means means = {0};

@@ -6,10 +6,10 @@
  * second, because the driver samples only a few moments of a second. So one of eight GPUs often
  * seems idle, although all are 95 % busy.
  *
- * Guards get each second at the newest step, and judge the GPUs of this node. The journal gets one
- * row of the newest step every 10 s, only on the first node. The row has the mean of these ten
- * seconds. While the step stays the same, it has the mean of all seconds since the step came. So
- * for a program without steps, the mean of a gate is that of the whole run. */
+ * Guards get the values of each second at the newest step, and judge the GPUs of this node. The
+ * journal gets one row of the newest step every 10 s, only on the first node. The row has the mean
+ * of these ten seconds. While the step stays the same, the row has the mean of all seconds since
+ * the step came. So for a program without steps, a gate sees the mean of the whole run. */
 #ifndef PHASED_WORKER_TELEMETRY_GPU_METRICS_H
 #define PHASED_WORKER_TELEMETRY_GPU_METRICS_H
 

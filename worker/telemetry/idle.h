@@ -23,7 +23,7 @@ enum {
 struct idle_gpu {
     double sums[IDLE_PARTS];
     unsigned counts[IDLE_PARTS];
-    unsigned parts; /* parts with samples, at most those of the window */
+    unsigned parts; /* parts that are full, even without samples; at most those of the window */
     bool is_idle;
     uint64_t idle_s; /* counted in samples */
 };

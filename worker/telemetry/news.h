@@ -34,7 +34,7 @@ void news_hear(struct news *news);
 /* Looks every second. Returns how long the sampler has been silent. */
 int64_t news_silence_ms(struct news *news, int64_t now_ms);
 
-/* The driver has reported an Xid. Whether it is news. */
+/* Whether an Xid that the driver has just reported is news. */
 bool news_is_xid(struct news *news, int64_t gpu, int64_t number, int64_t now_ms);
 
 #endif

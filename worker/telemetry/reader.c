@@ -4,14 +4,13 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/protocol/sampler_line.h"
-#include "lib/text.h"
+#include "worker/gpu_list.h"
 #include "worker/nvml.h"
 #include "worker/telemetry/second.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { READER_TEXT_SIZE = 96, READER_EVENTS_MAX = 64 };
 
@@ -53,28 +52,19 @@ static bool reader_ok(struct reader *reader, struct reader_gpu *gpu, int status)
 
 /* --- Which GPUs ------------------------------------------------------------------------------- */
 
-static bool reader_has_uuid(struct reader *reader, void *device, const char *item, size_t size)
-{
-    char uuid[READER_TEXT_SIZE];
-    return reader->nvml.uuid && reader->nvml.uuid(device, uuid, sizeof uuid) == NVML_SUCCESS &&
-           size >= strlen("GPU-x") && strncmp(uuid, item, size) == 0;
-}
-
-/* Whether the list names this GPU, by its number or by a unique beginning of its UUID. */
 static bool reader_is_meant(struct reader *reader, const char *devices, unsigned number,
                             void *device)
 {
-    for (const char *item = devices; item && *item;) {
-        size_t size = strcspn(item, ",");
-        char *end;
-        unsigned long named = strtoul(item, &end, 10);
-        if (end == item + size && size && named == number)
+    const struct nvml *nvml = &reader->nvml;
+    char uuid[READER_TEXT_SIZE], name[GPU_LIST_NAME_SIZE];
+    if (!devices)
+        return true;
+    if (!nvml->uuid || nvml->uuid(device, uuid, sizeof uuid) != NVML_SUCCESS)
+        uuid[0] = '\0';
+    while (gpu_list_next(&devices, name))
+        if (gpu_list_names(name, number, uuid))
             return true;
-        if (text_starts(item, "GPU-") && reader_has_uuid(reader, device, item, size))
-            return true;
-        item += size + (item[size] == ',');
-    }
-    return !devices;
+    return false;
 }
 
 static void reader_open_gpm(struct reader *reader, struct reader_gpu *gpu)

@@ -6,7 +6,7 @@
 
 /* `words` are the arguments after "gpus". With --detach the sampler continues as nobody's child,
  * ignores the signals of the step, and ends at the end of its standard input. Returns the exit
- * status: 0; 1 without GPUs; 2 for wrong usage. */
+ * code: 0; 1 without GPUs; 2 for wrong usage. */
 int sampler_main(char **words);
 
 #endif

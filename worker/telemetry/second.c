@@ -1,16 +1,15 @@
 /* Converts seconds to JSON and back, and combines them. */
 #include "worker/telemetry/second.h"
 
+#include "lib/protocol/sampler_line.h"
+
 #include <math.h>
 #include <string.h>
 
 enum means_kind { MEANS_MEAN, MEANS_MAX, MEANS_BITS, MEANS_LAST };
 
-static const struct {
-    const char *name;
-    enum means_kind kind;
-} second_columns[] = {
-#define X(symbol, name, kind, dcgm, what) {#name, MEANS_##kind},
+static const enum means_kind second_kinds[] = {
+#define X(symbol, name, kind, dcgm, what) MEANS_##kind,
     GPU_COLUMNS(X)
 #undef X
 };
@@ -37,38 +36,39 @@ static json_t *second_number(double value, enum second_form form)
 
 json_t *second_to_json(const struct gpu_second *second, enum second_form form)
 {
-    json_t *json = json_object(), *gpus = json_array();
-    if (form == SECOND_EXACT)
-        json_object_set_new(json, "time", json_real(second->time_s));
+    struct sample sample = {
+        .time = form == SECOND_EXACT ? second->time_s : 0, .gpus = json_array(), .sampled = -1};
     for (unsigned gpu = 0; gpu < second->count; gpu++)
-        json_array_append_new(gpus, json_integer((json_int_t)second->gpus[gpu]));
-    json_object_set_new(json, "gpus", gpus);
+        json_array_append_new(sample.gpus, json_integer((json_int_t)second->gpus[gpu]));
     for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++) {
         if (isnan(second_max(second, (enum gpu_column)column)))
             continue;
-        json_t *values = json_array();
+        sample.columns[column] = json_array();
         for (unsigned gpu = 0; gpu < second->count; gpu++)
-            json_array_append_new(values, second_number(second->values[column][gpu], form));
-        json_object_set_new(json, second_columns[column].name, values);
+            json_array_append_new(sample.columns[column],
+                                  second_number(second->values[column][gpu], form));
     }
+    json_t *json = sample_to_json(&sample);
+    json_decref(sample.gpus);
+    for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++)
+        json_decref(sample.columns[column]);
     return json;
 }
 
 bool second_from_json(const json_t *json, struct gpu_second *ret_second)
 {
-    const json_t *list = json_object_get(json, "gpus");
+    const struct sample sample = sample_read(json);
     unsigned gpus[SECOND_GPUS_MAX];
-    size_t count = json_array_size(list);
-    if (!json_is_array(list) || count > SECOND_GPUS_MAX)
+    size_t count = json_array_size(sample.gpus);
+    if (!json_is_array(sample.gpus) || count > SECOND_GPUS_MAX)
         return false;
     for (size_t gpu = 0; gpu < count; gpu++)
-        gpus[gpu] = (unsigned)json_integer_value(json_array_get(list, gpu));
+        gpus[gpu] = (unsigned)json_integer_value(json_array_get(sample.gpus, gpu));
     second_init(ret_second, gpus, (unsigned)count);
-    ret_second->time_s = json_number_value(json_object_get(json, "time"));
+    ret_second->time_s = sample.time;
     for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++) {
-        const json_t *values = json_object_get(json, second_columns[column].name);
         for (size_t gpu = 0; gpu < count; gpu++) {
-            const json_t *value = json_array_get(values, gpu);
+            const json_t *value = json_array_get(sample.columns[column], gpu);
             if (json_is_number(value))
                 ret_second->values[column][gpu] = json_number_value(value);
         }
@@ -140,9 +140,8 @@ void means_add(struct means *means, const struct gpu_second *second)
             double *sum = &means->sum.values[column][gpu];
             if (isnan(value))
                 continue;
-            *sum = means->counts[column][gpu]++
-                       ? means_join(second_columns[column].kind, *sum, value)
-                       : value;
+            *sum = means->counts[column][gpu]++ ? means_join(second_kinds[column], *sum, value)
+                                                : value;
         }
 }
 
@@ -152,8 +151,7 @@ bool means_take(struct means *means, struct gpu_second *ret_second)
         return false;
     *ret_second = means->sum;
     for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++)
-        for (unsigned gpu = 0; second_columns[column].kind == MEANS_MEAN && gpu < ret_second->count;
-             gpu++)
+        for (unsigned gpu = 0; second_kinds[column] == MEANS_MEAN && gpu < ret_second->count; gpu++)
             if (means->counts[column][gpu])
                 ret_second->values[column][gpu] /= means->counts[column][gpu];
     means->seconds = 0;

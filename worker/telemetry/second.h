@@ -1,9 +1,9 @@
-/* What the GPUs of a node did in one second, or on average in several seconds: a plain value.
+/* What the GPUs of a node did in one second, or on average in several seconds: a plain value. As
+ * JSON, it is a sample (lib/protocol/sampler_line.h):
  *
  *   {"time": 1790000000.1, "gpus": [0, 1], "util": [97, 98], "power_w": [650.2, null], ...}
  *
- * `gpus` are NVML's numbers, in the order of the bus. Each column (lib/gpu_columns.h) has a value
- * for each GPU, or null if it is unknown. A column without any value is left out. */
+ * A column without any value is left out. */
 #ifndef PHASED_WORKER_TELEMETRY_SECOND_H
 #define PHASED_WORKER_TELEMETRY_SECOND_H
 

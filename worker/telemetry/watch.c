@@ -56,12 +56,14 @@ static void watch_fault(struct watch *watch, char *take_line)
 static void watch_tell(struct watch *watch, const struct gpu_second *second, int64_t from_s,
                        unsigned seconds, unsigned sampled)
 {
-    json_t *members = second_to_json(second, SECOND_SHORT);
-    json_object_set_new(members, "from", json_integer((json_int_t)from_s));
-    json_object_set_new(members, "seconds", json_integer((json_int_t)seconds));
-    if (sampled != seconds)
-        json_object_set_new(members, "sampled", json_integer((json_int_t)sampled));
-    journal_add(watch->options.journal, &(struct entry){.type = ENTRY_SAMPLE, .json = members});
+    json_t *gpus = second_to_json(second, SECOND_SHORT);
+    struct sample sample = sample_read(gpus);
+    sample.from = from_s;
+    sample.seconds = seconds;
+    sample.sampled = sampled == seconds ? -1 : (int64_t)sampled;
+    journal_add(watch->options.journal,
+                &(struct entry){.type = ENTRY_SAMPLE, .json = sample_to_json(&sample)});
+    json_decref(gpus);
 }
 
 void watch_tell_rest(struct watch *watch)
@@ -163,7 +165,7 @@ static void watch_ended(void *context, const struct child_end *end)
     (void)end; /* the sampler is nobody's child, so its status is unknown */
     if (!watch->is_over)
         journal_warn(watch->options.journal,
-                     "GPUs are not sampled any more: the process that did it ended");
+                     "GPUs are not sampled any more: the sampler has ended");
     watch->is_over = true;
 }
 
@@ -177,8 +179,8 @@ static void watch_look_done(uv_timer_t *timer)
     watch->is_silent = true;
     journal_warn(
         watch->options.journal,
-        "the driver of the GPUs has not answered for %d s; they are not sampled meanwhile, "
-        "and the run goes on",
+        "the driver of the GPUs has not answered for %d s; the GPUs are not sampled until it "
+        "answers, and the run goes on",
         (int)(allowed_ms / 1000));
 }
 

@@ -2,10 +2,10 @@
  * second. Its samples go to the journal and to the agent.
  *
  * The sampler is a separate process, because a call into the driver of a wedged GPU may block
- * forever. The sampler is not a descendant of the agent, because a run is over only when none of
- * its processes is left, and a crew would wait for a descendant. The sampler ends when the agent
- * closes its pipe. If the sampler is silent or cannot work, a warning says so once, and the run
- * continues without samples. On a node without a driver there are no samples.
+ * forever. The sampler is not a descendant of the agent. Otherwise the crew would wait for it, and
+ * the run would never be over. The sampler ends when the agent closes its pipe. If the sampler is
+ * silent or cannot work, a warning says so once, and the run continues without samples. On a node
+ * without a driver there are no samples.
  *
  * The journal gets entries `sample`: means of 10 s during the first ten minutes, then of a minute.
  * The agent can also ask for the last minute second by second (watch_tell_last_minute). */

@@ -7,7 +7,8 @@ It writes HOME/daemon.json. It keeps received entries in HOME/record/<run>/<node
 their sequence numbers. The commands of a run are the files HOME/commands/<run>/<number>.json, which
 may have any reply. A command with "when": "ended" is given only after the end of the run is in the
 record, as the real daemon does. HOME/runs/<run> is a link to the folder of the run, whose
-RUN_DIR/secret it reads. HOME/refused lists what it refused. With --wrong-code it signs with another
+RUN_DIR/secret it reads. HOME/obeyed.<run> has the number of the last command that the run got.
+HOME/refused lists what it refused. With --wrong-code it signs with another
 secret, as a false daemon would. With --late it answers entries two seconds late, as a daemon on a busy
 machine would."""
 import hmac
@@ -54,6 +55,7 @@ def take(run, node, entries):
 def command(run, after):
     """Returns the next command after a number. Waits for it, but not as long as the real daemon."""
     end = time.monotonic() + 5
+    (home / f"obeyed.{run}").write_text(str(after))
     while time.monotonic() < end:
         path = home / "commands" / run / f"{after + 1}.json"
         if path.exists():

@@ -90,12 +90,14 @@ START
     lead=$!
 }
 
-# Kills all processes of a job without warning, like the end of a node or of a grace.
+# Kills all processes of a job without warning, like the end of a node or of a grace. First all are
+# stopped: otherwise a lead sees the end of its programs, and writes an outcome, before it is killed.
 kill_job() {
-    local pid
-    for pid in $(grep -lzFsx "$job" /proc/[0-9]*/cmdline | cut -d/ -f3) \
-        $(grep -lzFs "PHASED_RUN_DIR=$home" /proc/[0-9]*/environ | cut -d/ -f3); do
-        kill -KILL "$pid" 2>/dev/null || true
+    local pids signal
+    mapfile -t pids < <(grep -lzFsx "$job" /proc/[0-9]*/cmdline | cut -d/ -f3
+        grep -lzFs "PHASED_RUN_DIR=$home" /proc/[0-9]*/environ | cut -d/ -f3)
+    for signal in STOP KILL; do
+        kill -$signal "${pids[@]}" 2>/dev/null || true
     done
     wait "$lead" || true
     await no_process_names "$job"
@@ -164,7 +166,7 @@ await_lead() {
     }
 }
 
-# Slurm's TERM at a preemption reaches every process of the step, but not the batch script.
+# Slurm's TERM at a preemption reaches every process of the job step, but not the batch script.
 terminate_step() {
     local pid
     for pid in $(pgrep -f "^[^ ]*/phase-worker node $job\$") $(grep -lzFs "PHASED_RUN_DIR=$home" /proc/[0-9]*/environ | cut -d/ -f3); do

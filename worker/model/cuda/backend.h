@@ -73,8 +73,8 @@ void sums_close(struct kernels *kernels);
 void sums_abort(struct kernels *kernels);
 void fp8_close(struct kernels *kernels);
 
-/* What a wait needs of the ranks (sums.c). The time that a rank may take for its part of a sum;
- * BACKEND_WAIT_MS for a single rank. */
+/* For waits (sums.c). Returns the time that a rank may take for its part of a sum; BACKEND_WAIT_MS
+ * for a single rank. */
 int64_t sums_patience_ms(const struct kernels *kernels);
 /* Looks for trouble: an error of NCCL, a rank that is gone, or a rank whose GPU was not done in
  * time. Does not wait, except to compare the GPUs of all ranks in the last case. */

@@ -2,8 +2,8 @@
  *
  * e4m3 has 3 bits of mantissa and reaches 448. e5m2 has 2 bits of mantissa and reaches 57344, for
  * gradients. A tensor is scaled so that its largest magnitude becomes the largest number. Numbers
- * are rounded to the nearest, ties to even. What is larger becomes the largest number, and what is
- * no number stays none. */
+ * are rounded to the nearest, ties to even. Larger numbers become the largest number, and NaN stays
+ * NaN. */
 #ifndef PHASED_WORKER_MODEL_CUDA_FP8_BODIES_H
 #define PHASED_WORKER_MODEL_CUDA_FP8_BODIES_H
 

@@ -82,8 +82,8 @@ void *graph_device(int device, struct error *err);
 void *graph_device_from_text(const char *text, struct error *err);
 void graph_device_free(void *device);
 
-/* For what a plan is made: the GPU of a handle, or the GPU that `device` describes if the handle is
- * NULL. Both are borrowed. */
+/* The GPU for which a plan is made: that of the handle, or the GPU that `device` describes if the
+ * handle is NULL. Both are borrowed. */
 struct graph_target {
     void *device;
     struct cudnnContext *handle;

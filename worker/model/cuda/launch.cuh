@@ -66,7 +66,6 @@ static inline size_t blocks_for(const struct kernels *kernels, size_t wanted, si
     return blocks < 1 ? 1 : blocks < most ? blocks : most;
 }
 
-/* Queues a body for `threads` threads. */
 template <typename Body>
 static void launch_threads(struct kernels *kernels, size_t threads, const char *name, Body body)
 {
@@ -76,7 +75,6 @@ static void launch_threads(struct kernels *kernels, size_t threads, const char *
             name);
 }
 
-/* Queues a body for `warps` warps. */
 template <typename Body>
 static void launch_warps(struct kernels *kernels, size_t warps, const char *name, Body body)
 {

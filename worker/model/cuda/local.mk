@@ -25,12 +25,4 @@ bin_phase_model_gpu_SOURCES = $(MODEL_GPU_SOURCES) $(MODEL_KERNELS)
 bin_phase_model_gpu_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_CUDA $(CUDA_CPPFLAGS)
 bin_phase_model_gpu_CFLAGS = $(AM_CFLAGS) $(SODIUM_CFLAGS)
 bin_phase_model_gpu_LDADD = $(MODEL_GPU_LIBS) -lcudnn $(CUDA_LIBS)
-MODEL_GPU_INCLUDED = worker/model/kernels.h worker/model/cuda/backend.h \
-	worker/model/cuda/launch.cuh worker/model/cuda/team.h
-worker/model/cuda/rows.$(OBJEXT): $(MODEL_GPU_INCLUDED) worker/model/cuda/row_bodies.h
-worker/model/cuda/fp8_casts.$(OBJEXT): $(MODEL_GPU_INCLUDED) worker/model/cuda/fp8.h \
-	worker/model/cuda/fp8_bodies.h
-worker/model/cuda/own_attention.$(OBJEXT): $(MODEL_GPU_INCLUDED) \
-	worker/model/cuda/attention_bodies.h
-CLEANFILES += worker/model/cuda/fp8_casts.d worker/model/cuda/rows.d worker/model/cuda/own_attention.d
 EXTRA_DIST += worker/model/cuda/README.md worker/model/cuda/gpu.md worker/model/cuda/first_day.md

@@ -11,7 +11,7 @@
 
 static bool are_left;
 
-/* CUDA calls a driver that is missing "insufficient", as it calls one that is too old. */
+/* CUDA calls a missing driver "insufficient", as it calls a driver that is too old. */
 static const char *name_trouble(cudaError_t code)
 {
     int version = 0;

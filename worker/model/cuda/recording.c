@@ -94,7 +94,7 @@ static void record(struct kernels *kernels, struct recording *recording,
 }
 
 /* A capture queues nothing, so the work can still be queued as it is. But other ranks may have
- * captured the same work, so a rank of several cannot do without. */
+ * captured the same work, so a rank of several cannot work without the graph. */
 static bool does_without(struct kernels *kernels)
 {
     char message[sizeof kernels->failure.where + sizeof kernels->failure.message];

@@ -227,9 +227,9 @@ BODY void body_cross_entropy(const struct team *team, uint16_t *logits, float *p
 }
 
 /* Tokens are drawn by bisection. A token has a key (rank of its logit, rank of its number), and the
- * token with the highest key comes first. Bit by bit, the weights of all tokens are added whose key
- * is not below a bound. The sums always add in the same order, so a lower bound never has a smaller
- * sum. Without top-p the logits have no rank. */
+ * token with the highest key comes first. For each bit of the key, a sum adds the weights of all
+ * tokens whose key is not below a bound. All sums add in the same order, so a lower bound never has
+ * a smaller sum. Without top-p the logits have no rank. */
 struct draw_row {
     const uint16_t *logits;
     const struct kernel_parts *parts;

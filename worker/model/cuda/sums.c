@@ -39,7 +39,7 @@ struct sums {
     cudaEvent_t ready[MARKS]; /* of sum n at n % MARKS: its values are computed */
     uint64_t queued;          /* sums so far, without those between the kernels */
     cudaEvent_t done;         /* the sums until kernels_sums_end() are made */
-    int64_t gone_ms;          /* since when a rank is gone; 0: none */
+    int64_t gone_ms;          /* since when a rank is gone; 0: no rank is gone */
     atomic_bool is_aborted;
 };
 
@@ -84,7 +84,8 @@ int64_t sums_patience_ms(const struct kernels *kernels)
     return kernels->sums ? kernels->sums->timeout_ms : BACKEND_WAIT_MS;
 }
 
-/* Returns the number of the first sum, from 1, that the GPU has not reached; 0: none was queued. */
+/* Returns the number, from 1, of the first sum that the GPU has not reached; 0: no sum is queued.
+ */
 static uint64_t next_sum(struct sums *sums)
 {
     uint64_t next = sums->queued > MARKS ? sums->queued - MARKS : 0;
@@ -243,7 +244,7 @@ static void end(struct kernels *kernels, ncclResult_t result, const char *doing)
         backend_fail(kernels, &err);
 }
 
-/* `result` is that of the beginning. */
+/* `result` is that of begin(). */
 static void all_reduce(struct kernels *kernels, float *values, size_t count, cudaStream_t stream,
                        ncclResult_t result)
 {

@@ -129,7 +129,7 @@ BODY uint32_t bfloat_of(float value)
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     if ((bits & 0x7fffffff) > 0x7f800000)
-        return bits >> 16 | 0x40; /* stays no number */
+        return bits >> 16 | 0x40; /* NaN stays NaN */
     return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 #endif
 }

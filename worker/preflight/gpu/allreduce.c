@@ -40,7 +40,7 @@ static bool takes_part(const struct member *member)
     return member->group != GROUPS_NONE;
 }
 
-/* Reports that a group is late. Nobody knows which of its members the others wait for. If the group
+/* Reports that a group is late. Nobody knows for which member the other members wait. If the group
  * has several nodes, nobody even knows which node is at fault. A late start is not a fault: nobody
  * has measured how long NCCL takes. */
 static int tell_late(struct reduction *reduction, unsigned device, const char *doing)
@@ -254,7 +254,6 @@ static int reduce(struct reduction *reduction)
     return wait_for_nccl(reduction, "reducing");
 }
 
-/* Queues something for each member. */
 static int for_members(struct reduction *reduction,
                        int (*act)(struct reduction *reduction, unsigned device))
 {
@@ -314,7 +313,7 @@ static int take_time(struct reduction *reduction, unsigned device)
     unsigned long long wrong = *bench->devices[device].counter_here;
     if (wrong)
         bench_tell_wrong(bench, reduction->round, member->group,
-                         "%llu of %zu sums are wrong on rank %u of it", wrong, reduction->words * 8,
+                         "%llu of %zu sums are wrong on its rank %u", wrong, reduction->words * 8,
                          member->place);
     return bench_seconds(bench, device, &member->seconds);
 }
@@ -348,7 +347,7 @@ static int measure(struct reduction *reduction)
     /* Runs once without measuring, so that the code is on the GPU. Loading code may wait until the
      * GPU is idle, which must not happen while an all-reduce waits for others.
      *
-     * All begin when all have done this. Otherwise the time of a rank that starts late would count
+     * All members begin when all have done this. Otherwise the time of a late member would count
      * for the others. */
     if (for_members(reduction, count) < 0 ||
         wait_for_streams(reduction, "reducing for the first time") < 0 ||

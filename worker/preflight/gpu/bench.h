@@ -1,8 +1,8 @@
 /* What all rows on the GPUs share: the devices, the deadlines, and the output.
  *
- * A row ends at the first trouble: it reports the trouble, and -1 is returned all the way up.
- * Nothing is freed on the way, because the process ends and loses all it has on the GPUs. Every
- * wait polls and checks the deadline. No call that blocks is made on work that may never end. */
+ * A row ends at the first trouble: it reports the trouble, and all its functions return -1. Nothing
+ * is freed, because the end of the process frees all that it has on the GPUs. Every wait polls and
+ * checks the deadline. No call blocks on work that may never end. */
 #ifndef PHASED_WORKER_PREFLIGHT_GPU_BENCH_H
 #define PHASED_WORKER_PREFLIGHT_GPU_BENCH_H
 
@@ -65,7 +65,7 @@ void bench_tell_figure(struct bench *bench, enum figure figure, unsigned a, unsi
                        double value);
 void bench_tell_wrong(struct bench *bench, unsigned a, unsigned b, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Report about one device; BENCH_NO_DEVICE: about none in particular. Both return -1. */
+/* Report about one device, or about no device in particular: BENCH_NO_DEVICE. Both return -1. */
 int bench_tell_failed(struct bench *bench, int device, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int bench_tell_unknown(struct bench *bench, int device, const char *format, ...)
@@ -91,7 +91,7 @@ int bench_wait(struct bench *bench, unsigned device, const char *doing);
  * nothing. */
 int bench_pause(const struct bench *bench);
 
-/* Queue the setting to 0 of a device's counter, and its reading. */
+/* Queue that the counter of a device is set to 0, or read. */
 int bench_reset_counter(struct bench *bench, unsigned device);
 int bench_fetch_counter(struct bench *bench, unsigned device);
 

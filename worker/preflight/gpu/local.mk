@@ -15,10 +15,9 @@ PREFLIGHT_GPU_SOURCES = \
 	worker/preflight/gpu/nearby.c worker/preflight/gpu/nearby.h \
 	worker/preflight/gpu/peers.c \
 	worker/preflight/gpu/proof.c
+PREFLIGHT_KERNELS = worker/preflight/gpu/kernels.cu
 PREFLIGHT_GPU_LIBS = worker/preflight/libpreflight.a worker/libworker.a lib/libphased.a -lm
-bin_phase_preflight_gpu_SOURCES = $(PREFLIGHT_GPU_SOURCES) worker/preflight/gpu/kernels.cu
+bin_phase_preflight_gpu_SOURCES = $(PREFLIGHT_GPU_SOURCES) $(PREFLIGHT_KERNELS)
 bin_phase_preflight_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 bin_phase_preflight_gpu_LDADD = $(PREFLIGHT_GPU_LIBS) $(CUDA_LIBS)
-worker/preflight/gpu/kernels.$(OBJEXT): worker/preflight/gpu/kernels.h
-CLEANFILES += worker/preflight/gpu/kernels.d
 EXTRA_DIST += worker/preflight/gpu/README.md

@@ -56,9 +56,9 @@ static int read_words(struct request *request, struct bench *bench, char **words
         {"rendezvous", 0, "FOLDER", "where the nodes meet", .text = &bench->rendezvous},
         {0},
     };
-    int status = option_main(name, usage, words, rules, NULL);
-    if (status >= 0)
-        return status;
+    int exit_code = option_main(name, usage, words, rules, NULL);
+    if (exit_code >= 0)
+        return exit_code;
     request->row = figure_row_of_name(row);
     if (request->row == FIGURE_ROW_COUNT || !request->size || !request->deadline_ms ||
         !request->start_ms || !request->gpus)
@@ -97,12 +97,13 @@ int main(int count, char **arguments)
     struct request request = {.nodes = 1, .groups = ""};
     struct error err;
     (void)count;
-    int status = read_words(&request, &bench, arguments + 1);
-    if (status >= 0)
-        return status;
-    status = request.groups[0]
-                 ? groups_of_text(request.groups, request.nodes, request.gpus, &bench.groups, &err)
-                 : groups_of_layout("pipeline=1,data=1", 1, 1, &bench.groups, &err);
+    int exit_code = read_words(&request, &bench, arguments + 1);
+    if (exit_code >= 0)
+        return exit_code;
+    int status =
+        request.groups[0]
+            ? groups_of_text(request.groups, request.nodes, request.gpus, &bench.groups, &err)
+            : groups_of_layout("pipeline=1,data=1", 1, 1, &bench.groups, &err);
     if (status < 0)
         return option_refuse(name, &err);
     bench.groups.rank_count_of_node = request.gpus;

@@ -1,0 +1,1 @@
+learning rate 3

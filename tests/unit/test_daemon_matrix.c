@@ -1,0 +1,163 @@
+/* What the daemon takes from the members of a matrix. */
+#include "tests/unit/daemon_runs.h"
+
+#include "lib/text.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static const char by_gpu[] = "name: sweep\n"
+                             "phases:\n"
+                             "  ladder:\n"
+                             "    resources: {gpus: 2, time: 1h}\n"
+                             "    matrix: {seq: [1, 2]}\n"
+                             "    best: {max: last(speed)}\n"
+                             "    params: {batch: 32, tokens: =batch * seq}\n"
+                             "    by_gpu: {h100: {params: {batch: 64, micro_batch: 8}}}\n"
+                             "    run: x $seq $batch $tokens\n"
+                             "  train:\n"
+                             "    after: ladder\n"
+                             "    resources: {gpus: 2, time: 1h}\n"
+                             "    params: {seq: =ladder.seq}\n"
+                             "    gate: {faster: last(speed) > last(ladder.speed)}\n"
+                             "    run: y $seq\n";
+
+/* The phase of workflow 1 runs on an H100 in the job, and reports its speed. */
+static void run(struct world *world, const char *phase, unsigned job, double speed)
+{
+    char folder[64], name[32];
+    long long now = (long long)time(NULL);
+    (void)snprintf(folder, sizeof folder, "runs/1/%s/1", phase);
+    (void)snprintf(name, sizeof name, "state.%u", job);
+    world_slurm_write(world, name, "running");
+    push(world, folder, "lead",
+         text_format("{\"seq\":1,\"time\":%lld,\"type\":\"started\",\"job_id\":%u,\"restarts\":0,"
+                     "\"nodes\":[\"n1\"],\"end_time\":null,\"hardware\":{\"model\":\"H100\","
+                     "\"memory_gib\":80.0,\"source\":\"driver\",\"by_gpu\":\"h100\"}}",
+                     now, job),
+         1);
+    push(world, folder, "n1",
+         text_format("{\"seq\":1,\"time\":%lld,\"type\":\"metric\",\"step\":1,"
+                     "\"values\":{\"speed\":%f}}",
+                     now, speed),
+         1);
+    push(world, folder, "lead", ended(2, "succeeded", 1, false), 2);
+}
+
+/* The first column of the first row; NULL: SQL's NULL. */
+static void expect_record(struct world *world, const char *sql, const char *expected)
+{
+    sqlite3 *record;
+    sqlite3_stmt *stmt;
+    char *path = text_format("%s/phased.db", world->home);
+    assert_int_equal(sqlite3_open(path, &record), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(record, sql, -1, &stmt, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    const char *text = (const char *)sqlite3_column_text(stmt, 0);
+    if (!text != !expected || (text && !text_equal(text, expected)))
+        fail_msg("%s: %s, not %s", sql, text ? text : "NULL", expected ? expected : "NULL");
+    assert_int_equal(sqlite3_finalize(stmt), SQLITE_OK);
+    assert_int_equal(sqlite3_close(record), SQLITE_OK);
+    free(path);
+}
+
+/* `micro_batch` is a param with an H100 only, so the matrix cannot take it. It cannot take `batch`
+ * either: all members had the same. */
+static void a_choice_leaves_out_what_the_gpu_changed(void **state)
+{
+    struct world *world = *state;
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(by_gpu, NULL)));
+    world_await_lines(world, "jobs", 2);
+    run(world, "ladder.1", 101, 10);
+    run(world, "ladder.2", 102, 20);
+    world_await(world, "/v1/workflows/1", "phases.2.state", "succeeded");
+    expect_record(world, "SELECT changes FROM choice",
+                  "[{\"param\":\"tokens\",\"from\":32,\"to\":64},"
+                  "{\"param\":\"seq\",\"from\":1,\"to\":2}]");
+    world_await_lines(world, "jobs", 3);
+    char *text = world_read(world, "runs/1/train/1/run.json");
+    json_t *json = json_loads(text, 0, NULL);
+    assert_string_equal(world_member(json, "spec.params.seq"), "2");
+    json_decref(json);
+    free(text);
+    run(world, "train", 103, 21); /* its gate reads the metric of the best member */
+    world_await(world, "/v1/workflows/1", "phases.3.state", "succeeded");
+}
+
+#define REUSING(values)                                                                            \
+    "name: sweep\n"                                                                                \
+    "phases:\n"                                                                                    \
+    "  ladder:\n"                                                                                  \
+    "    resources: {time: 1h}\n"                                                                  \
+    "    matrix: {seq: " values "}\n"                                                              \
+    "    best: {max: last(speed), reuse: 1d}\n"                                                    \
+    "    run: x $seq\n"
+
+/* A member with a fingerprint equals the members with the same fingerprint. */
+static void only_members_with_the_same_known_code_are_equal(void **state)
+{
+    static const struct {
+        const char *commit, *diff, *untracked, *sum;
+        const char *equal; /* how many members so far have its fingerprint; NULL: no fingerprint */
+    } rows[] = {
+        {NULL, NULL, NULL, NULL, "1"},    {NULL, NULL, NULL, NULL, "2"},
+        {"a", NULL, "", NULL, NULL},      {"a", "b", NULL, NULL, NULL},
+        {"a", "b", "", NULL, "1"},        {"a", "c", "", NULL, "1"},
+        {"a", "b", "", NULL, "2"},        {"a", "b", "new.py\n", NULL, NULL},
+        {"a", "b", "new.py\n", "1", "1"}, {"a", "b", "new.py\n", "2", "1"},
+        {"a", "b", "new.py\n", "1", "2"},
+    };
+    struct world *world = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *body = world_submission(REUSING("[1]"), NULL);
+        (void)json_object_set_new(body, "provenance",
+                                  json_pack("{s:s*, s:s*, s:s*, s:s*}", "commit", rows[i].commit,
+                                            "diff", rows[i].diff, "untracked", rows[i].untracked,
+                                            "untracked_sum", rows[i].sum));
+        json_decref(world_expect(world, 201, "POST", "/v1/workflows", body));
+        expect_record(world,
+                      "SELECT nullif((SELECT count(*) FROM member AS other"
+                      "                WHERE other.fingerprint = member.fingerprint), 0)"
+                      "  FROM member ORDER BY phase DESC",
+                      rows[i].equal);
+    }
+}
+
+/* While the other member still runs. */
+static void a_reused_member_has_a_value_so_far(void **state)
+{
+    struct world *world = *state;
+    static const char *const specs[] = {REUSING("[1]"), REUSING("[1, 2]")};
+    char *out = text_format("%s/runs/1/ladder.1/out", world->home);
+    for (unsigned i = 0; i < 2; i++) {
+        json_decref(
+            world_expect(world, 201, "POST", "/v1/workflows", world_submission(specs[i], NULL)));
+        world_await_lines(world, "jobs", i + 1);
+        if (i == 0)
+            run(world, "ladder.1", 101, 10);
+        (void)mkdir(out, 0700); /* the worker makes it */
+        world_await(world, "/v1/workflows/1", "phases.1.state", "succeeded");
+    }
+    world_await(world, "/v1/workflows/2", "phases.0.state", "succeeded");
+    json_t *json = world_expect(world, 200, "GET", "/v1/workflows/2/phases/ladder?so_far=1", NULL);
+    json_t *values = json_object_get(json_object_get(json, "so_far"), "values");
+    char *text = json_dumps(values, JSON_COMPACT);
+    assert_string_equal(text, "{\"ladder.1\":10.0}");
+    free(text);
+    free(out);
+    json_decref(json);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_choice_leaves_out_what_the_gpu_changed),
+        TEST(a_reused_member_has_a_value_so_far),
+        TEST(only_members_with_the_same_known_code_are_equal),
+    };
+    return cmocka_run_group_tests_name("daemon matrix", tests, NULL, NULL);
+}
