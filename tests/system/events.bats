@@ -25,9 +25,6 @@ ended() {
     jq -e "select(.workflow == $1 and .phase == \"second\" and .to == \"succeeded\")" "$2"
 }
 
-# Whether a background process of this shell has ended.
-gone() { ! kill -0 "$1"; }
-
 @test "events prints the history of all workflows, a workflow, a phase or a run as lines of JSON" {
     local run
     two_phases | submit
@@ -97,7 +94,7 @@ gone() { ! kill -0 "$1"; }
     phasectl events --follow >pipe 2>said 3>&- &
     beside=$!
     head -n 2 pipe >two
-    eventually 60 gone $beside
+    eventually 60 process_has_ended $beside
     [ "$(jq -c .event two | xargs)" = '1 2' ]
     [ ! -s said ]
 }
@@ -121,7 +118,7 @@ SPEC
     touch go
     eventually 60 test -s "$PHASED_HOME/runs/$id/only/1/outcome.json"
     # The first question after the end finds no daemon; the clock goes on then.
-    goes_on() { echo "+$((SECONDS * 100))" >clock; gone $beside; }
+    goes_on() { echo "+$((SECONDS * 100))" >clock; process_has_ended $beside; }
     eventually 60 goes_on
     wait $beside || status=$?
     phasectl daemon start

@@ -172,9 +172,6 @@ has_step() {
 # has_event STEP: whether a follower has written this step for TensorBoard.
 has_event() { read_back events "events/forgetful-$workflow/train" | grep -q "^loss $1 "; }
 
-# is_gone PROCESS
-is_gone() { ! kill -0 "$1" 2>/dev/null; }
-
 @test "of two calls that follow the same curve, the earlier ends" {
     phasectl daemon start
     workflow=$(forgetful | submit)
@@ -183,7 +180,7 @@ is_gone() { ! kill -0 "$1" 2>/dev/null; }
     eventually 60 has_event 10
     phasectl metrics "$workflow/train" --tensorboard events --follow >/dev/null &
     follower=$!
-    eventually 60 is_gone "$earlier"
+    eventually 60 process_has_ended "$earlier"
     code=0
     wait "$earlier" || code=$?
     [ "$code" = 1 ]

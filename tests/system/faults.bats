@@ -99,9 +99,8 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     second=$!
     serves() { [ "$(jq .pid "$PHASED_HOME/daemon.json")" = "$1" ]; }
     eventually 60 serves "$second"
-    is_gone() { [ ! -e "/proc/$1" ]; }
     touch "$PHASED_HOME/runs/$workflow/only/out/go"
-    eventually 60 is_gone "$first"
+    eventually 60 process_has_ended "$first"
     grep -qF "another daemon serves this home now: process $second" "$PHASED_HOME/phased.log"
     eventually 60 state "$workflow" succeeded
     [ "$(record "SELECT count(*) FROM event WHERE type = 'run' AND to_state = 'ended'")" = 1 ]

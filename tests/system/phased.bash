@@ -95,6 +95,10 @@ eventually() {
     done
 }
 
+# Whether a background process of this shell has ended. The kernel is asked for its state: until the
+# shell notices the end, `kill -0` succeeds.
+process_has_ended() { ! grep -qs '^State:[[:space:]]*[^Z]' "/proc/$1/status"; }
+
 no_job_completes() { [ -z "$(squeue -h -t COMPLETING -o %i)" ]; }
 
 # Waits until the jobs of earlier tests have left their nodes. Then Slurm takes the nodes in their order.

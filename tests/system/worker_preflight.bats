@@ -264,7 +264,7 @@ if ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), None, None) == 0: # PTRACE
     pathlib.Path(sys.argv[2]).touch()
     signal.pause()' "$(cat "$home/left")" "$home/traced" 3>&- &
     tracer=$!
-    await eval '[ -e "$home/traced" ] || ! kill -0 "$tracer"'
+    await eval '[ -e "$home/traced" ] || process_has_ended "$tracer"'
     [ -e "$home/traced" ] || skip "no process may be traced here"
     await_lead
     kill "$tracer"

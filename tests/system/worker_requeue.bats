@@ -169,7 +169,7 @@ each_requeues() {
         start_lead "$attempt"
         await grep -q ready "$home/phase/$attempt/log/rank-0.log"
         terminate_step
-        await lead_has_ended
+        await process_has_ended "$lead"
         outcome "$attempt" '[.outcome, .requeues]'
     done | xargs
 }

@@ -14,12 +14,30 @@ worker_setup() {
 
 worker_teardown() {
     local pid
+    [ -n "${BATS_TEST_COMPLETED:-}" ] || show_state # only shown when the test failed
     # Only processes that name the folder of the failed test are ended.
-    for pid in $(grep -lzFs "$home" /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d/ -f3 | sort -u); do
+    for pid in $(home_processes); do
         [ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] || kill -KILL "$pid" 2>/dev/null || true
     done
     umount "$home/phase/1" "$home/full" 2>/dev/null || true # disks of a test that failed
     rm -rf "$home"
+}
+
+# Prints the processes that name the folder of the test.
+home_processes() {
+    grep -lzFs "$home" /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d/ -f3 | sort -u
+}
+
+# Prints the processes of the test, and the newest lines of what they wrote.
+show_state() {
+    local file
+    {
+        ps -o pid=,ppid=,stat=,etimes=,args= -p "$(home_processes | paste -sd,)" | cut -c1-150
+        for file in "$home"/*.log "$job/job.log" "$home"/obeyed.* "$home"/phase/*/journal/*.jsonl \
+            "$home"/phase/*/outcome.json; do
+            [ ! -s "$file" ] || { echo "--- $file" && tail -n 15 "$file" | cut -c1-300; }
+        done
+    } 2>&1 | sed 's/^/# /'
 }
 
 # Nothing is ever written to this pipe, so reading it is a pause that costs no process.
@@ -151,14 +169,16 @@ record() {
     read_json "$3" "$home/record/$1/$2.jsonl"
 }
 
-lead_has_ended() {
-    ! kill -0 "$lead" 2>/dev/null
+# Whether a background process of this shell has ended. The kernel is asked for its state: until the
+# shell notices the end, `kill -0` succeeds.
+process_has_ended() {
+    ! grep -qs '^State:[[:space:]]*[^Z]' "/proc/$1/status"
 }
 
 # await_lead [STATUS]: waits until the lead has ended with this exit code.
 await_lead() {
     local code=0
-    await lead_has_ended
+    await process_has_ended "$lead"
     wait "$lead" || code=$?
     [ "$code" = "${1:-0}" ] || {
         echo "# the lead ended with $code" >&2
