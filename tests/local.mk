@@ -1,7 +1,8 @@
 # tests: each program or script is one entry in TESTS and prints TAP.
 # What takes minutes comes first, the longest at the top, so that all else runs beside it. What mostly
 # computes stands between what mostly waits.
-TESTS += tests/unit/test_model_gpu.bats tests/tidy/tidy.sh tests/sim/mutations.sh
+TESTS += tests/unit/test_model_gpu.bats tests/unit/test_model_gpu_generate.bats \
+	tests/unit/test_model_gpu_kernels.bats tests/tidy/tidy.sh tests/sim/mutations.sh
 include tests/storm/local.mk
 TESTS += tests/system/slurm_faults.bats tests/system/worker_slurm.bats tests/system/page.bats
 TESTS += tests/system/daemon_successor.bats tests/system/recovery.bats
@@ -23,7 +24,8 @@ TESTS += tests/system/pages.bats tests/system/demo.bats
 TESTS += tests/system/secrets.bats tests/system/queue.bats tests/system/worker_limit.bats
 TESTS += tests/system/install.bats tests/system/sandbox.bats tests/system/sbatch.bats
 TESTS += tests/system/nodes.bats tests/system/matrix.bats tests/system/notify.bats
-TESTS += tests/system/ssh.bats tests/system/cli.bats tests/system/daemon.bats
+TESTS += tests/system/ssh.bats tests/system/cli.bats tests/system/daemon.bats \
+	tests/system/rehearsal.bats tests/system/code.bats
 TESTS += tests/system/remedies.bats tests/system/tarball.bats tests/system/python.bats
 include tests/bench/local.mk
 

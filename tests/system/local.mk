@@ -5,7 +5,8 @@ EXTRA_DIST += tests/system/space.bats \
 TESTS += tests/system/workstation.bats
 TESTS += tests/system/quickstart.bats
 EXTRA_DIST += tests/system/sbatch.bats tests/system/sandbox.bats tests/system/workstation.bats \
-	tests/system/cli.bats \
+	tests/system/cli.bash tests/system/cli.bats tests/system/code.bats \
+	tests/system/rehearsal.bats \
 	tests/system/demo.bats \
 	tests/system/quickstart.bats
 

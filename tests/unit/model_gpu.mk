@@ -1,5 +1,6 @@
 # tests/unit: what tests phase-model on GPUs.
-EXTRA_DIST += tests/unit/test_model_gpu.bats
+EXTRA_DIST += tests/unit/model_gpu.bash tests/unit/test_model_gpu.bats \
+	tests/unit/test_model_gpu_generate.bats tests/unit/test_model_gpu_kernels.bats
 UNIT_TESTS += tests/unit/test_model_bodies tests/unit/test_model_attention_bodies \
 	tests/unit/test_model_fp8_bodies
 TEAMS = tests/unit/model_arrays.h tests/fake/teams.c tests/fake/teams.h
