@@ -86,6 +86,21 @@ running_jobs_are() {
     [ "$(cat "$folder"/a/pid/*)" = "$before" ]
 }
 
+@test "start waits for a part that begins slowly, and not for a part that has died" {
+    mkdir "$folder/bin"
+    printf '#!/bin/bash\n[ -e "%s" ] || { sleep 7; exec "%s" "$@"; } &\n' "$folder/dies" "$(command -v slurmd)" \
+        >"$folder/bin/slurmd"
+    printf '#!/bin/bash\necho >>"%s"\nexec "%s" "$@"\n' "$folder/slept" "$(command -v sleep)" >"$folder/bin/sleep"
+    chmod +x "$folder"/bin/*
+    PATH=$folder/bin:$PATH "$sandbox" start "$folder/a" --nodes 1
+    "$sandbox" stop "$folder/a"
+    touch "$folder/dies"
+    rm "$folder/slept"
+    PATH=$folder/bin:$PATH run "$sandbox" start "$folder/a" --nodes 1
+    [ "$status" = 1 ]
+    [ "$(wc -l <"$folder/slept")" -lt 300 ] # ten in a second at most
+}
+
 @test "start repairs the parts that have died, and keeps the job that runs" {
     "$sandbox" start "$folder/a" --nodes 2
     export SLURM_CONF=$folder/a/slurm.conf
