@@ -54,6 +54,7 @@ struct options {
     const char *home, *host, *job, *program; /* program: the path of phased itself */
     bool is_anew;                            /* this process has executed itself */
     int tries; /* how often a process that began anew may still fail to serve */
+    int lock;  /* the lock that this process keeps while it executes itself; -1: none */
     struct service service;
 };
 
@@ -216,7 +217,7 @@ static int prepare_home(struct daemon *daemon, const struct options *options, st
         status = home_make(&daemon->home, err);
     if (status < 0)
         return status;
-    daemon->lock = lock_take(daemon->home.lock, err);
+    daemon->lock = options->lock >= 0 ? options->lock : lock_take(daemon->home.lock, err);
     if (daemon->lock < 0)
         return daemon->lock;
     home_choose_slurm(&daemon->home);
@@ -373,7 +374,7 @@ static void daemon_fini(struct daemon *daemon)
     module_fini(&daemon->module);
     free(daemon->worker);
     home_fini(&daemon->home);
-    if (daemon->lock >= 0)
+    if (daemon->lock >= 0 && !daemon->begins_anew)
         (void)close(daemon->lock); /* only the lock is lost */
 }
 
@@ -424,6 +425,7 @@ static int serve(struct options *options)
     if (status == 0 && !daemon.begins_anew)
         log_line("stopped");
     daemon_fini(&daemon);
+    options->lock = daemon.begins_anew ? daemon.lock : -1;
     /* Nobody else would start the daemon again. slurm.conf may be half written, or a disk may be
      * full. */
     if (status < 0 && status != -EINTR && daemon.lock >= 0 && options->tries > 0) {
@@ -440,17 +442,39 @@ static int serve(struct options *options)
     return daemon.begins_anew ? BEGINS_ANEW : 0;
 }
 
+/* Learns what this process was before it executed itself. */
+static void find_renewal(struct options *options)
+{
+    const char *text = getenv("PHASED_RENEWAL");
+    char *end;
+    options->is_anew = text != NULL;
+    if (text) {
+        options->tries = (int)strtol(text, &end, 10);
+        if (*end == ' ')
+            options->lock = (int)strtol(end, NULL, 10);
+    }
+    (void)unsetenv("PHASED_RENEWAL"); /* programs that we start must not see it */
+    if (options->lock >= 0)
+        (void)fcntl(options->lock, F_SETFD, FD_CLOEXEC);
+}
+
 /* Executes the file that this program came from, under the same process id. Returns only on
  * failure. */
 static int begin_anew(const struct options *options, char **argv)
 {
-    char tries[16];
+    char renewal[32];
     const char *program = options->program;
-    (void)snprintf(tries, sizeof tries, "%d", options->tries - 1); /* fits */
-    (void)setenv("PHASED_RENEWAL", tries, 1); /* if this fails, there is only one try */
+    int lock = options->lock;
+    (void)snprintf(renewal, sizeof renewal, "%d %d", options->tries - 1, lock); /* fits */
+    (void)setenv("PHASED_RENEWAL", renewal, 1); /* if this fails, there is only one try */
     service_be_patient(&options->service, true, "beginning anew");
     service_hand_on(&options->service);
-    (void)close_range(STDERR_FILENO + 1, ~0U, 0); /* libraries may have left some open */
+    /* Libraries may have left some open. The lock stays: else it would seem that no daemon runs. */
+    if (lock > STDERR_FILENO + 1)
+        (void)close_range(STDERR_FILENO + 1, (unsigned)lock - 1, 0);
+    (void)close_range((unsigned)(lock > STDERR_FILENO ? lock : STDERR_FILENO) + 1, ~0U, 0);
+    if (lock >= 0)
+        (void)fcntl(lock, F_SETFD, 0);
     (void)execv(program, argv);
     fprintf(stderr, "phased: could not begin anew: cannot execute %s: %s\n", program,
             strerror(errno));
@@ -460,7 +484,7 @@ static int begin_anew(const struct options *options, char **argv)
 int main(int argc, char **argv)
 {
     (void)argc;
-    struct options options = {0};
+    struct options options = {.lock = -1};
     int exit_code = read_options(argv + 1, &options);
     if (exit_code >= 0)
         return exit_code;
@@ -470,10 +494,7 @@ int main(int argc, char **argv)
     raise_limits();
     char *program = place_self();
     options.program = program;
-    const char *tries = getenv("PHASED_RENEWAL");
-    options.is_anew = tries != NULL;
-    options.tries = tries ? (int)strtol(tries, NULL, 10) : 0;
-    (void)unsetenv("PHASED_RENEWAL"); /* programs that we start must not see it */
+    find_renewal(&options);
     service_init(&options.service);
     exit_code = serve(&options);
     if (exit_code == BEGINS_ANEW)

@@ -340,6 +340,34 @@ start_with_locked_record() {
     [ "$(line_count "$PHASED_HOME/runs/$id/first/out/executed")" = 1 ]
 }
 
+@test "a daemon that executes itself is not said to have ended" {
+    local programs=$PHASED_HOME/programs pid
+    mkdir -p "$programs/bin"
+    ln -s "$BIN/../lib" "$BIN/../libexec" "$BIN/../share" "$programs/"
+    cp "$BIN"/phase* "$programs/bin/"
+    "$programs/bin/phasectl" daemon start
+    pid=$(daemon_pid)
+    mv "$programs/bin/phased" "$programs/bin/before"
+    cat >"$programs/bin/phased" <<SH
+#!/bin/sh
+case \$* in *--check-slurm*) exec "$BIN/phased" "\$@" ;; esac # first the daemon tries the configuration
+touch "$PHASED_HOME/waits"
+until [ -e "$PHASED_HOME/go" ]; do sleep 0.1; done
+exec "$BIN/phased" "\$@"
+SH
+    chmod +x "$programs/bin/phased"
+    two_phases >"$PHASED_HOME/spec.yaml"
+    echo "# changed" >>"$SLURM_CONF"
+    phasectl plan "$PHASED_HOME/spec.yaml" || true # its question to Slurm shows the change
+    eventually 60 test -e "$PHASED_HOME/waits"
+    run phasectl daemon status
+    [ "$status" = 1 ]
+    [[ $output == *"is starting or ending"* ]]
+    touch "$PHASED_HOME/go"
+    eventually 60 phasectl daemon status
+    [ "$(daemon_pid)" = "$pid" ]
+}
+
 @test "a daemon whose process is stopped does not answer, and phasectl says how it goes on" {
     phasectl daemon start
     local pid id
