@@ -198,7 +198,10 @@ has_setting() {
 }
 
 @test "without a controller there is an error, and the other findings are still reported" {
-    kill "$(cat "$SANDBOX/pid/slurmctld")"
+    local pid
+    pid=$(cat "$SANDBOX/pid/slurmctld")
+    kill "$pid"
+    eventually 60 process_has_ended "$pid"
     run -1 phasectl doctor --json
     found error controller "scontrol"
     found ok home "only you"
