@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 enum {
-    PHASED_ASK_S = 5,
+    PHASED_ASK_S = 15,
     PHASED_RECORD_LARGE_MIB = 4096,
 };
 

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 enum {
-    SLURM_ASK_S = 5,
+    SLURM_ASK_S = 15, /* longer than Slurm itself waits by default */
     SLURM_SLOW_MS = 1000,
-    SLURM_TRIES_MS = 5000, /* for trial submissions to all partitions together */
+    SLURM_TRIES_MS = 15000, /* for trial submissions to all partitions together */
 };
 
 /* Runs a program of Slurm. False: there was no answer, and a finding says so. */

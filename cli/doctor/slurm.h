@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-/* `built` is the release of Slurm that phased's module is for; empty: unknown. Slurm has 5 seconds
+/* `built` is the release of Slurm that phased's module is for; empty: unknown. Slurm has 15 seconds
  * for each answer. After a question without an answer, no other question is asked. */
 void slurm_look(const char *built, json_t *findings);
 

@@ -141,13 +141,13 @@ os.execvp("phasectl", ["phasectl", "doctor", "--json"])'
     found error submit "no partition takes your jobs"
     printf '#!/bin/sh\nexec sleep 1000\n' >"$PHASED_HOME/bin/sbatch"
     PATH=$PHASED_HOME/bin:$PATH run -0 phasectl doctor --json
-    found warning preempt "cannot tell whether you may submit: sbatch did not end within 5 s"
+    found warning preempt "cannot tell whether you may submit: sbatch did not end within 15 s"
     [ "$(jq '[.[] | select(.what == "submit")] | length' <<<"$output")" = 0 ]
 }
 
 @test "partitions that were not tried are counted, and may take jobs" {
     mkdir "$PHASED_HOME/bin"
-    printf '#!/bin/sh\nsleep 2\necho "Invalid account" >&2\nexit 1\n' >"$PHASED_HOME/bin/sbatch"
+    printf '#!/bin/sh\nsleep 5\necho "Invalid account" >&2\nexit 1\n' >"$PHASED_HOME/bin/sbatch"
     chmod +x "$PHASED_HOME/bin/sbatch"
     scontrol create PartitionName=third Nodes=ALL State=UP
     scontrol create PartitionName=fourth Nodes=ALL State=UP
@@ -187,13 +187,13 @@ has_setting() {
     jq -e 'all(.[]; .severity != "warning" or .advice != null)' <<<"$output"
 }
 
-@test "a controller that hangs is an error after 5 seconds, and doctor asks it nothing more" {
+@test "a controller that hangs is an error, and doctor asks it nothing more" {
     cp "$SANDBOX/pid/slurmctld" "$SANDBOX/stopped"
     kill -STOP "$(cat "$SANDBOX/stopped")"
     run -1 phasectl doctor --json
     kill -CONT "$(cat "$SANDBOX/stopped")"
     rm "$SANDBOX/stopped"
-    found error controller "Slurm does not answer: scontrol did not end within 5 s"
+    found error controller "scontrol" # Slurm gives up after 10 s
     [ "$(jq '[.[] | select(.what == "controller" or .what == "submit")] | length' <<<"$output")" = 1 ]
 }
 
