@@ -220,6 +220,8 @@ start_with_locked_record() {
     start_with_locked_record IMMEDIATE
     eventually 60 grep "another program has the record .*/phased.db locked.*: waiting for it, at most 60 s" "$PHASED_HOME/said"
     grep "another program has the record" "$PHASED_HOME/phased.log"
+    run phasectl doctor --json
+    jq -e 'any(.[]; .severity == "error" and .what == "daemon" and (.seen | test("is starting or ending")))' <<<"$output"
     unlock_record
     wait "$starter"
     grep "phased .* started" "$PHASED_HOME/said"
@@ -235,8 +237,6 @@ start_with_locked_record() {
         [ "$status" = 1 ]
         [ "$output" = "phasectl: the daemon of $PHASED_HOME is starting or ending, or does not answer on its host" ]
     done
-    run phasectl doctor --json
-    jq -e 'any(.[]; .severity == "error" and .what == "daemon" and (.seen | test("is starting or ending")))' <<<"$output"
     phasectl daemon stop >"$PHASED_HOME/stopped" 2>&1 3>&- &
     local stopper=$!
     eventually 60 grep "is starting or ending, .*: waiting for it, at most 90 s" "$PHASED_HOME/stopped"
@@ -333,7 +333,8 @@ start_with_locked_record() {
     "$SRC/etc/sandbox/sandbox" stop "$SANDBOX"
     sed -i 's/^SlurmctldPort=.*/SlurmctldPort=19000/' "$SLURM_CONF" # of which a start takes it
     "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes 2
-    id=$(two_phases | submit)
+    is_submitted() { id=$(two_phases | submit) && [ -n "$id" ]; }
+    eventually 60 is_submitted # not while the daemon begins anew
     eventually 90 state "$id" succeeded
     [ "$(daemon_pid)" = "$pid" ]
     [ "$(phasectl daemon status --json | jq .started)" != "$began" ]
@@ -421,7 +422,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 socketserver.UnixStreamServer(sys.argv[1], Handler).serve_forever()
 PYTHON
     OTHER=$!
-    eventually 60 test -S "$PHASED_HOME/phased.sock"
+    eventually 60 ask GET /v1/ping
     run phasectl daemon stop
     kill "$OTHER"
     [ "$status" = 1 ]
