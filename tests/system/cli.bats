@@ -276,8 +276,9 @@ YAML
 
 @test "verbs take several addresses, and hold says how the held workflows can go on" {
     local first second
-    first=$(submitted 20 --hold)
-    second=$(submitted 20 --hold)
+    workflow 20 | sed 's/echo made of.*/exec sleep 600/' >small.yaml
+    read -r _ first _ < <(phasectl submit --hold small.yaml)
+    read -r _ second _ < <(phasectl submit --hold small.yaml)
     phasectl release "$first" "$second"
     run -0 phasectl hold "$first" "$second"
     [[ $output == *"phasectl release $first"*"phasectl release $second"* ]]
@@ -445,7 +446,7 @@ SPEC
     watcher=$!
     eventually 60 grep -q active watched
     phasectl daemon stop
-    [ "$(SLURM_CONF=$PHASED_HOME/sandbox/slurm.conf squeue -h -o %T)" = RUNNING ]
+    [ "$(SLURM_CONF=$PHASED_HOME/sandbox/slurm.conf squeue -h -t RUNNING -o %T)" = RUNNING ]
     eventually 60 grep -q 'the daemon does not answer; waiting for it' watched
     touch go
     phasectl daemon start
