@@ -88,13 +88,14 @@ PYTHON
     phasectl daemon start
     listen
     told "{on: held, webhook: '$hook/slow'}" 3
+    eventually 60 grep -qx /slow "$PHASED_HOME/asked"
     told "{on: held, webhook: '$hook/moved'}" 3
     told "{on: held, webhook: '$hook/broken'}" 3
     eventually 60 lines 1
     [[ $(cat "$PHASED_HOME/told") = '/hook application/json {'* ]]
     eventually 60 warned "the webhook of notify exited with 22 for the notice 'held': curl: (22) The requested URL returned error: 500"
     # The webhook that does not answer has delayed nothing.
-    others() { [ "$(record 'SELECT workflow, tries, done IS NULL FROM notice WHERE workflow > 1 ORDER BY workflow' | paste -sd' ')" = '2|0|0 3|1|1' ]; }
+    others() { [ "$(record 'SELECT workflow, tries > 0, done IS NULL FROM notice WHERE workflow > 1 ORDER BY workflow' | paste -sd' ')" = '2|0|0 3|1|1' ]; }
     eventually 60 others
     [ "$(record 'SELECT done IS NULL FROM notice WHERE workflow = 1')" = 1 ]
     told "{on: held, webhook: 'http://127.0.0.1:1/'}" 3
@@ -176,8 +177,8 @@ SPEC
     told "{on: held, command: 'echo x >>\$PHASED_HOME/tries; echo no mail today >&2; [ -e \$PHASED_HOME/works ] && echo y >>\$PHASED_HOME/told'}" 3
     eventually 60 test -s "$PHASED_HOME/tries"
     eventually 60 warned "the command of notify exited with 1 for the notice 'held': no mail today"
+    record 'SELECT tries >= 1, due > time FROM notice WHERE workflow = 2' | grep -qx '1|1'
     touch "$PHASED_HOME/works"
-    record 'SELECT tries, due > time FROM notice WHERE workflow = 2' | grep -qx '1|1'
     eventually 60 lines 1
     eventually 60 warned "the command of notify did not end within 30 s for the notice 'held': y; it will"
 }
