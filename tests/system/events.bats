@@ -139,7 +139,7 @@ esac
 SH
     socat "UNIX-LISTEN:$PHASED_HOME/phased.sock,fork" SYSTEM:'sh taker' 3>&- &
     beside=$!
-    eventually 10 test -S "$PHASED_HOME/phased.sock"
+    eventually 60 curl -s --unix-socket "$PHASED_HOME/phased.sock" http://localhost/v1/ping
     run --separate-stderr phasectl submit "$SRC/etc/workflows/demo.yaml"
     kill $beside
     [ "$status" = 1 ]
