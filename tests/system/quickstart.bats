@@ -174,10 +174,11 @@ SH
     OTHER=$!
     "$DIR/quickstart" check
     for _ in $(seq 500); do
-        kill -0 "$CHILD" 2>/dev/null || break
+        grep -qs '^State:[[:space:]]*[^Z]' "/proc/$CHILD/status" || break
         sleep 0.02
     done
-    [ ! -e "/proc/$CHILD" ]
+    run grep '^State:[[:space:]]*[^Z]' "/proc/$CHILD/status" # pid 1 may not have reaped it yet
+    [ "$status" != 0 ]
     kill "$OTHER"
 }
 
