@@ -123,7 +123,7 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
 @test "without a controller a submission is queued, and is submitted once when the controller is back" {
     phasectl daemon start
     kill -STOP "$(cat "$SANDBOX/pid/slurmctld")"
-    workflow=$(two_phases | submit)
+    workflow=$(two_phases | sed 's/^    gate:/    linger: 120s\n&/' | submit)
     state "$workflow" running
     kill -KILL "$(cat "$SANDBOX/pid/slurmctld")"
     eventually 60 status_says 'Slurm does not answer, so nothing new begins: '
