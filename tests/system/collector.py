@@ -9,6 +9,7 @@ https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
 import http.server
 import json
 import os
+import random
 import re
 import sys
 
@@ -150,7 +151,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-server = http.server.ThreadingHTTPServer(("127.0.0.1", int(read("port", "0"))), Handler)
+# The kernel gives no port below 20000 to a client while no collector has the port.
+port = int(read("port", random.randrange(10000, 20000)))
+server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
 with open(os.path.join(folder, "port.new"), "w") as file:
     file.write("%d\n" % server.server_address[1])
 os.rename(os.path.join(folder, "port.new"), os.path.join(folder, "port"))
