@@ -264,7 +264,7 @@ name: together
 phases:
   sweep:
     resources: {nodes: 1, gpus: h100:1, cpus: 1, mem: 10M, time: 30m}
-    linger: 5s
+    linger: 15s
     matrix: {lr: [1, 2, 3]}
     pack: {parallel: 2}
     run: |
