@@ -136,7 +136,7 @@ has_step() {
     follower=$!
     eventually 60 has_step 10
     eventually 60 has_step 62
-    grep -q "^forgetful-$workflow/train: " follow.out
+    eventually 60 grep -q "^forgetful-$workflow/train: " follow.out
     [ "$(phasectl status "$workflow" --json | jq -r .state)" = running ]
     srun -p prod -N 2 --gres=gpu:h100:8 --job-name=preemptor sleep 2
     daemon_kill
