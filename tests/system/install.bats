@@ -93,6 +93,8 @@ with_slurm() {
     pid=$(daemon_pid)
     kill -STOP "$pid"
     eventually 60 grep -q '^State:.T' "/proc/$pid/status"
+    printf 'MARK' | socat -u - "UNIX-SENDTO:$PHASED_HOME/notify" # what was said before is read before
+    eventually 60 grep -qx MARK "$said"
     wc -l <"$said" >"$PHASED_HOME/lines"
     run ! eventually 1 more_lines "$said"
     kill -CONT "$pid"
