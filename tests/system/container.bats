@@ -73,6 +73,7 @@ podman_up() {
 setup_file() {
     command -v podman >/dev/null || { skip_all "podman is not installed"; return; }
     sandbox_up 2
+    scontrol update PartitionName=preempt GraceTime=60 # a container of a busy machine saves slowly
     podman_up
 }
 teardown_file() {
