@@ -22,7 +22,9 @@ keep_state() {
     eventually 60 keep_state
     workflow=$(training | sed 's/iterations: 150/iterations: 10/' | submit)
     eventually 60 eval '[ "$(record "SELECT count(*) FROM job WHERE slurm_id")" = 1 ]'
-    kill -KILL "$(cat "$SANDBOX/pid/slurmctld")"
+    controller=$(cat "$SANDBOX/pid/slurmctld")
+    kill -KILL "$controller"
+    eventually 60 process_has_ended "$controller"
     rm -rf "$SANDBOX/state"
     mv "$SANDBOX/state.before" "$SANDBOX/state"
     "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes 2
