@@ -16,7 +16,7 @@ setup_file() {
     sandbox_up 2
     reference_up
     printf '127.0.0.1 localhost first\n127.0.0.2 second\n' >"$SANDBOX/hosts"
-    sed -i 's/^SlurmctldHost=.*/SlurmctldHost=first(127.0.0.1)\nSlurmctldHost=second(127.0.0.2)\nSlurmctldTimeout=5/' \
+    sed -i 's/^SlurmctldHost=.*/SlurmctldHost=first(127.0.0.1)\nSlurmctldHost=second(127.0.0.2)\nSlurmctldTimeout=15/' \
         "$SLURM_CONF"
     sed "s|^SlurmctldPidFile=.*|SlurmctldPidFile=$SANDBOX/pid/backup|" "$SLURM_CONF" >"$SANDBOX/second.conf"
     kill "$(cat "$SANDBOX/pid/slurmctld")"
