@@ -156,7 +156,7 @@ is_undisturbed() {
     done
     daemon_kill
     while ! both_succeeded && [ $kills -lt 40 ]; do
-        PHASED_CRASH=commit:$((5 + RANDOM % 15)):${moments[RANDOM % 2]} phasectl daemon start || true
+        PHASED_CRASH=commit:$((3 + RANDOM % (kills < 3 ? 5 : 15))):${moments[RANDOM % 2]} phasectl daemon start || true
         eventually 60 gone_or_done
         kills=$((kills + 1))
     done
