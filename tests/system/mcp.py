@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-DEADLINE_S = 60
+DEADLINE_S = 240
 NEWEST = '2025-06-18'
 LINE_MAX = 4 << 20
 
@@ -22,16 +22,22 @@ class Client:
     def __init__(self, *words, revision=NEWEST, name='desktop'):
         self.process = subprocess.Popen(['phasectl', 'mcp', *words], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
-        self.timer = threading.Timer(DEADLINE_S, self.process.kill)
-        self.timer.daemon = True
-        self.timer.start()
+        self.timer = None
         self.number = 0
         if revision:
             self.hello = self.ask('initialize', protocolVersion=revision, capabilities={},
                                   clientInfo={'name': name, 'version': '1'})
             self.tell('notifications/initialized')
 
+    def start_timer(self):
+        if self.timer:
+            self.timer.cancel()
+        self.timer = threading.Timer(DEADLINE_S, self.process.kill)
+        self.timer.daemon = True
+        self.timer.start()
+
     def send(self, line):
+        self.start_timer()
         self.process.stdin.write(line + b'\n')
         self.process.stdin.flush()
 

@@ -15,8 +15,8 @@ COMMAND = re.compile(
     r"(phasectl|phase-\w+|(\./|\.\./)\w+|tests/\S+|s(run|batch|control|queue)|sqlite3|tensorboard|systemctl"
     r"|apt-get|bash|cd|curl|export|for|git|make|mkdir|pip|python3?|rsync|sh|ssh|sudo|while) ")
 SHELLS = "sh", "bash", "shell"
-READS = re.compile(r"cat |phasectl (status|why|cost|gate|show|runs) ")
-LOOKS_AGAIN_S = 60
+READS = re.compile(r"cat |phasectl (status|why|cost|gate|show|runs|plan|doctor)\b")
+LOOKS_AGAIN_S = 240
 
 
 def manual_blocks(page):
@@ -132,7 +132,7 @@ class Reader:
 
     def try_once(self, command, expected):
         done = subprocess.run(["bash", "-c", command], cwd=self.folder, stdin=subprocess.DEVNULL,
-                              timeout=100, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=600, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               universal_newlines=True)
         if expected is None:
             return done.returncode == 0, done
