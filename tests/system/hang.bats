@@ -28,17 +28,18 @@ evidence() {
 }
 
 @test "a program that stops writing is stopped, with evidence of what it was doing" {
+    hang='"hang_s": 4' # a loaded machine may need 3 s to start bash
     start_daemon
     new_run 1 "{$hang, \"run\": $(script 'for i in {1..8}; do echo "step=$i loss=1"; done; exec sleep 1000')}"
     start_lead 1
     await_lead 1
     [ "$(outcome 1 '[.outcome, .cause, .last_step]')" = '["failed","hang",8]' ]
-    [[ $(outcome 1 .message) == "no output, metric or checkpoint for "*" s (limit 2 s): on n1 sleep of rank 0 (pid "*") sleeps"* ]]
-    [ "$(outcome 1 '.evidence | [.limit_s, .silent_s >= 2, (.nodes | keys)]')" = '[2,true,["n1"]]' ]
+    [[ $(outcome 1 .message) == "no output, metric or checkpoint for "*" s (limit 4 s): on n1 sleep of rank 0 (pid "*") sleeps"* ]]
+    [ "$(outcome 1 '.evidence | [.limit_s, .silent_s >= 4, (.nodes | keys)]')" = '[4,true,["n1"]]' ]
     [ "$(journal 1 lead 'select(.type == "stopping") | .why')" = hang ]
     [ "$(evidence 1 n1 '.processes[] | select(.name == "sleep") | [.rank, .command, .state, .call]')" = \
         '[0,"sleep 1000","S","clock_nanosleep"]' ]
-    [ "$(record 1 n1 'select(.type == "evidence") | .summary')" = "$(outcome 1 .evidence.nodes.n1)" ]
+    await eval '[ "$(record 1 n1 "select(.type == \"evidence\") | .summary")" = "$(outcome 1 .evidence.nodes.n1)" ]'
 }
 
 @test "the evidence distinguishes a program that spins from a program that sleeps" {
@@ -62,6 +63,7 @@ c.pause()')}"
 }
 
 @test "a hanging program that ignores TERM is killed" {
+    hang='"hang_s": 4' # a loaded machine may need 3 s to start bash
     new_run 1 "{$hang, \"run\": $(script 'trap "" TERM; echo up; while :; do sleep 1 || true; done')}"
     start_lead 1
     await_lead 1
@@ -71,6 +73,7 @@ c.pause()')}"
 }
 
 @test "a hanging program gets TERM before KILL, even if its stop signal is another signal" {
+    hang='"hang_s": 4' # a loaded machine may need 3 s to start bash
     new_run 1 "{$hang, \"checkpoint\": {\"path\": \"\$PHASED_OUT/c_{step}\", \"stop_signal\": \"USR1\", \"save_time_s\": 5},
         \"run\": $(python 'signal.signal(signal.SIGUSR1, lambda *_: print("usr1"))
 signal.signal(signal.SIGTERM, lambda *_: (print("term"), sys.exit(0)))
@@ -82,7 +85,9 @@ while True: time.sleep(100)')}"
 }
 
 @test "evidence includes detached child processes, and they are gone at the end" {
-    new_run 1 "{$hang, \"run\": $(script '(setsid bash -c "trap \"\" TERM HUP; (sleep 1000 & sleep 1001 & wait) & disown" >/dev/null 2>&1 &)
+    new_run 1 "{$hang, \"run\": $(script '(setsid bash -c "trap \"\" TERM HUP; (sleep 1000 & sleep 1001 & : >$PHASED_OUT/both; wait) & disown" \
+            >/dev/null 2>&1 &)
+        until [ -e $PHASED_OUT/both ]; do echo starting; sleep 0.2; done
         exec sleep 1002')}"
     start_lead 1
     await_lead 1
@@ -119,7 +124,7 @@ while True: time.sleep(100)')}"
 
 @test "processes that somebody has stopped do not hang" {
     new_run 1 "{$hang, \"run\": $(script 'echo $$ >$PHASED_OUT/pid
-        until [ -e $PHASED_OUT/stopped ]; do sleep 0.1; done; echo went on')}"
+        until [ -e $PHASED_OUT/stopped ]; do echo waiting; sleep 0.1; done; echo went on')}"
     start_lead 1
     await test -s "$home/out/pid"
     kill -STOP "$(cat "$home/out/pid")"
@@ -165,8 +170,9 @@ while True: time.sleep(100)')}"
 
 # hang_as RUN PID: runs three ranks. Rank 1 does something else than the others, and NCCL names PID.
 hang_as() {
+    rm -f "$home/status"
     new_run "$1" "{$hang, \"resources\": {\"nodes\": 3, \"gpus\": 1}, \"env\": {\"NCCL_RAS_ADDR\": \"$address\"},
-        \"run\": $(script "[ \"\$RANK\" = 1 ] || exec sleep 1000
+        \"run\": $(script "[ \"\$RANK\" = 1 ] || { until [ -e '$home/status' ]; do echo starting; sleep 0.2; done; exec sleep 1000; }
         sed s/PID/$2/ '$fakes/ras_status' >'$home/status.new' && mv '$home/status.new' '$home/status'
         while :; do :; done")}"
     start_lead "$1" 3
@@ -218,6 +224,7 @@ SH
 @test "evidence has no secret that is an argument, and no beginning of one" {
     printf '{"HF_TOKEN": ["hf_0123456789"]}' >"$home/secrets"
     new_run 1 "{$hang, \"run\": $(script '(exec -a "$(printf %154s x) $HF_TOKEN" sleep 1001) &
+        until grep -qs hf_ /proc/$!/cmdline; do echo starting; sleep 0.2; done
         exec -a "train --token $HF_TOKEN" sleep 1000')}" \
         "{\"secrets\": \"$home/secrets\", \"environment\": {\"PATH\": \"$PATH\", \"HF_TOKEN\": \"(secret)\"}}"
     start_lead 1
@@ -227,16 +234,22 @@ SH
 
 @test "a node that is silent while others go on is named; if the others wait for it, the run hangs" {
     start_daemon
-    new_run 1 "{$hang, \"resources\": {\"nodes\": 2, \"gpus\": 1},
-        \"run\": $(script 'for ((i = 1; i < 20 || RANK == 0 && i < 90; i++)); do
-            echo "step=$i loss=1"; sleep 0.1; done; [ "$RANK" = 0 ] || exec sleep 7')}"
+    new_run 1 "{\"hang_s\": 4, \"resources\": {\"nodes\": 2, \"gpus\": 1},
+        \"run\": $(script 'for ((i = 1; ; i++)); do
+            [ ! -e $PHASED_OUT/enough ] || exit 0
+            ((RANK && i > 20)) || echo "step=$i loss=1"; sleep 0.1; done')}"
     start_lead 1 2
+    await grep -q 'has shown nothing' "$home/phase/1/journal/lead.jsonl"
+    touch "$home/out/enough"
     await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
     [[ $(record 1 lead 'select(.type == "warning") | .message') == "n2 has shown nothing for "*" s, while others go on" ]]
     # n2 stops, and the other nodes wait for it.
     new_run 2 "{$hang, \"resources\": {\"nodes\": 3, \"gpus\": 1},
         \"run\": $(script 'for i in {1..8}; do echo "step=$i loss=1"; sleep 0.1; done
+        touch $PHASED_OUT/made.$RANK # all nodes fall silent at the same time
+        until [ -e $PHASED_OUT/made.0 ] && [ -e $PHASED_OUT/made.1 ] && [ -e $PHASED_OUT/made.2 ]; do
+            echo waiting; sleep 0.1; done
         [ "$RANK" = 1 ] || exec sleep 1000; while :; do :; done')}"
     start_lead 2 3
     await_lead 1
@@ -250,8 +263,11 @@ SH
 @test "a group that is silent while others go on is named, and hangs when the others have ended" {
     new_run 1 "{$hang, \"resources\": {\"nodes\": 1, \"gpus\": 2}, \"launch\": \"group\",
         \"parallel\": {\"tensor\": 1, \"pipeline\": 1, \"data\": 2},
-        \"run\": $(script 'echo up; [ "$DP_RANK" = 0 ] || exec sleep 1000; for i in {1..35}; do sleep 0.1; echo on; done')}"
+        \"run\": $(script 'echo up; [ "$DP_RANK" = 0 ] || exec sleep 1000
+        until [ -e $PHASED_OUT/enough ]; do sleep 0.1; echo on; done')}"
     start_lead 1
+    await grep -q 'has printed nothing' "$home/phase/1/journal/n1.jsonl"
+    touch "$home/out/enough"
     await_lead 1
     [[ $(journal 1 n1 'select(.type == "warning") | .message') == "group 1 has printed nothing for "*" s, while others go on" ]]
     [[ $(outcome 1 '[.cause, .message] | join(" ")') == "hang "*"sleep of rank 1 (pid "*") sleeps"* ]]
