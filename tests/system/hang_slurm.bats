@@ -33,13 +33,14 @@ phases:
     run: |
       run=\$(find "\$PHASED_OUT" -name "began_*" | wc -l)
       touch "\$PHASED_OUT/began_\$run"
+      echo starting
       for i in 1 2 3; do
         step=\$((\${PHASED_RESUME_STEP:-0} + i))
         echo "step=\$step loss=1"
         echo \$step >"\$PHASED_OUT/step_\$step"
         sleep 0.5
       done
-      sleep 2.1 # two looks make a checkpoint whole
+      for i in 1 2 3 4 5; do echo saved; sleep 0.5; done # two looks make a checkpoint whole
       [ \$run -ge $1 ] || exec sleep 1000
 SPEC
 }
@@ -69,7 +70,7 @@ why_says() {
 }
 
 @test "a job that Slurm suspends is not taken for a hanging job" {
-    id=$(training 0 | sed 's/^      sleep 2.1.*/      until [ -e "$PHASED_OUT\/go" ]; do sleep 0.5; echo alive; done/' | submit)
+    id=$(training 0 | sed 's/^      for .* echo saved.*/      until [ -e "$PHASED_OUT\/go" ]; do sleep 0.5; echo alive; done/' | submit)
     eventually 60 test -e "$PHASED_HOME/runs/$id/train/out/step_3"
     job=$(record 'SELECT slurm_id FROM job')
     scontrol suspend "$job"
