@@ -27,7 +27,7 @@ enum {
     WATCHDOG_AGAIN_MIN_MS = 1000, /* between two reports of a silence */
     WATCHDOG_RANKS_MAX = 1024,
     WATCHDOG_RECORD_MS = 60000, /* between two entries of the pace; the first comes at once */
-    WATCHDOG_TOOLS_MS = 5000,   /* for `phase-worker inspect`, which itself ends earlier */
+    WATCHDOG_TOOLS_MS = 8000,   /* for `phase-worker inspect`, which waits half as long for tools */
     WATCHDOG_TOOLS_SIZE = 128 * 1024,
     WATCHDOG_PIDS_MAX = 512, /* processes that it inspects */
     WATCHDOG_PID_SIZE = 16,
