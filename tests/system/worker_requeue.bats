@@ -124,6 +124,11 @@ slurm_says() {
     [ "$(grep -c 'show job' "$home/slurm/calls")" -le 2 ] # at the start and at the end
 }
 
+@test "a run that has requeued its job is not over, even if Slurm answers slowly" {
+    echo 4 >"$home/slurm/slow"
+    [ "$(slurm_says 'JobState=COMPLETING Restarts=1' 1 | jq -r '.[0]')" = preempted ]
+}
+
 @test "a run that has ended stays a success if a stop comes while Slurm is asked" {
     start_daemon
     mkdir -p "$home/slurm"

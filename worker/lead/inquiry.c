@@ -20,6 +20,7 @@ struct inquiry {
     uv_loop_t *loop;
     int64_t job_id;
     bool is_other;
+    int timeout_ms;
     inquiry_done *done;
     void *context;
 };
@@ -85,7 +86,7 @@ static void inquiry_call(struct inquiry *inquiry, int fd, scontrol_done *done)
     const struct scontrol_call call = {
         .arguments = {"--oneliner", "show", "job", job},
         .captured_fd = fd,
-        .timeout_ms = INQUIRY_TIMEOUT_MS,
+        .timeout_ms = inquiry->timeout_ms,
     };
     scontrol_start(inquiry->loop, &call, done, inquiry);
     free(job);
@@ -105,7 +106,14 @@ void inquiry_start(uv_loop_t *loop, int64_t job_id, bool is_other, inquiry_done 
                    void *context)
 {
     struct inquiry *inquiry = xmalloc(sizeof *inquiry);
-    *inquiry = (struct inquiry){loop, job_id, is_other, done, context};
+    *inquiry = (struct inquiry){loop, job_id, is_other, INQUIRY_TIMEOUT_MS, done, context};
+    inquiry_call(inquiry, STDOUT_FILENO, inquiry_called);
+}
+
+void inquiry_start_patient(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context)
+{
+    struct inquiry *inquiry = xmalloc(sizeof *inquiry);
+    *inquiry = (struct inquiry){loop, job_id, false, INQUIRY_PATIENT_MS, done, context};
     inquiry_call(inquiry, STDOUT_FILENO, inquiry_called);
 }
 

@@ -12,7 +12,10 @@
 
 struct phase_life;
 
-enum { INQUIRY_TIMEOUT_MS = 3000 };
+enum {
+    INQUIRY_TIMEOUT_MS = 3000,
+    INQUIRY_PATIENT_MS = 10000, /* where little else can be done; Slurm's MessageTimeout */
+};
 
 struct inquiry_answer {
     enum cluster_job_state state; /* NONE: no answer; UNKNOWN: any other word of Slurm's */
@@ -34,6 +37,8 @@ typedef void inquiry_done(void *context, const struct inquiry_answer *answer);
  * may have forgotten. */
 void inquiry_start(uv_loop_t *loop, int64_t job_id, bool is_other, inquiry_done *done,
                    void *context);
+/* The same about the job of the lead, with more time. */
+void inquiry_start_patient(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context);
 
 /* Whether the answer means that this life of the job is over. */
 bool inquiry_says_over(const struct inquiry_answer *answer, const struct phase_life *life);

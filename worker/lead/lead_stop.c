@@ -32,8 +32,7 @@ static void lead_linger_done(uv_timer_t *timer)
 static void lead_ask_at_end(struct lead *lead);
 
 /* The signal with which a requeue begins may have reached scontrol, too. Then the lead asks once
- * more. A controller that is down delays the end of the run by one timeout, or by two after a
- * signal. */
+ * more. */
 static void lead_told_at_end(void *context, const struct inquiry_answer *answer)
 {
     struct lead *lead = context;
@@ -50,10 +49,16 @@ static void lead_told_at_end(void *context, const struct inquiry_answer *answer)
     lead_conclude(lead);
 }
 
+/* A requeued job that is taken for a finished job is lost. So the lead waits long for a slow
+ * controller. A controller that is down delays the end of each run by that time. After a signal
+ * Slurm soon kills the lead, too. */
 static void lead_ask_at_end(struct lead *lead)
 {
     lead->is_asking = true;
-    inquiry_start(&lead->loop, lead->life.job_id, false, lead_told_at_end, lead);
+    if (lead->was_interrupted)
+        inquiry_start(&lead->loop, lead->life.job_id, false, lead_told_at_end, lead);
+    else
+        inquiry_start_patient(&lead->loop, lead->life.job_id, lead_told_at_end, lead);
 }
 
 void lead_conclude(struct lead *lead)
