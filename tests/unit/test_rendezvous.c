@@ -92,6 +92,17 @@ static bool has_network(void)
     return has;
 }
 
+/* Whether the kernel gives this port to programs that ask for any port. */
+static bool is_given_to_anyone(unsigned port)
+{
+    unsigned first, last;
+    FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%u %u", &first, &last), 2);
+    assert_int_equal(fclose(file), 0);
+    return first > 11000 && port >= first && port <= last;
+}
+
 static void only_a_single_node_meets_at_localhost(void **state)
 {
     (void)state;
@@ -99,6 +110,7 @@ static void only_a_single_node_meets_at_localhost(void **state)
     assert_int_equal(rendezvous_pick("localhost", 1, &rendezvous, NULL), 0);
     assert_string_equal(rendezvous.address, "127.0.0.1");
     assert_in_range(rendezvous.port, 1024, 65535);
+    assert_false(is_given_to_anyone(rendezvous.port));
     /* A node may be localhost to itself, as many an /etc/hosts says, but not to other nodes. */
     assert_int_equal(rendezvous_pick("localhost", 2, &rendezvous, NULL), 0);
     assert_in_range(rendezvous.port, 1024, 65535);
@@ -114,6 +126,7 @@ static void groups_of_a_node_get_ports_of_their_own(void **state)
     assert_int_equal(rendezvous_pick_local(ports, COUNT, NULL), 0);
     for (size_t i = 0; i < COUNT; i++) {
         assert_in_range(ports[i], 1024, 65535);
+        assert_false(is_given_to_anyone(ports[i]));
         for (size_t j = 0; j < i; j++)
             assert_int_not_equal(ports[i], ports[j]);
     }

@@ -12,12 +12,19 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+enum {
+    RENDEZVOUS_PORT_MIN = 10000,
+    RENDEZVOUS_PORT_END = 30000, /* from here on, Kubernetes may use ports */
+    RENDEZVOUS_TRIES = 100,
+};
 
 #define RENDEZVOUS_FILE "%s/rendezvous-%u.json" /* the folder of the run, and its restarts */
 
@@ -26,11 +33,12 @@ static bool rendezvous_is_loopback(const struct in_addr *address)
     return (ntohl(address->s_addr) >> 24) == 127;
 }
 
-/* Binds a socket to any free port. Fails if the address does not belong to this node. Returns the
- * socket, or -1. */
-static int rendezvous_bind(const struct in_addr *address, unsigned *ret_port)
+/* Binds a socket to a port, or to any free port if `port` is 0. Fails if the address does not
+ * belong to this node. Returns the socket, or -1. */
+static int rendezvous_bind(const struct in_addr *address, unsigned port, unsigned *ret_port)
 {
-    struct sockaddr_in local = {.sin_family = AF_INET, .sin_addr = *address};
+    struct sockaddr_in local = {
+        .sin_family = AF_INET, .sin_addr = *address, .sin_port = htons((uint16_t)port)};
     socklen_t size = sizeof local;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && (bind(fd, (struct sockaddr *)&local, size) < 0 ||
@@ -43,11 +51,40 @@ static int rendezvous_bind(const struct in_addr *address, unsigned *ret_port)
     return fd;
 }
 
+/* The first of the ports that the kernel gives to programs that ask for any port; 0: unknown. */
+static unsigned rendezvous_kernel_port(void)
+{
+    unsigned first;
+    FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
+    bool is_known = file && fscanf(file, "%u", &first) == 1;
+    if (file)
+        (void)fclose(file); /* nothing was written */
+    return is_known ? first : 0;
+}
+
+/* The ranks bind the port seconds after it was picked. Until then, the kernel may give it to any
+ * program that asks for a free port. So a port of loopback is one that the kernel gives to nobody.
+ * Of another address, a firewall may open only the ports that the kernel gives. */
+static int rendezvous_bind_local(unsigned *ret_port)
+{
+    const struct in_addr address = {.s_addr = htonl(INADDR_LOOPBACK)};
+    unsigned end = rendezvous_kernel_port();
+    end = end < RENDEZVOUS_PORT_END ? end : RENDEZVOUS_PORT_END;
+    for (unsigned i = 0; i < RENDEZVOUS_TRIES && end > RENDEZVOUS_PORT_MIN; i++) {
+        uint32_t port = RENDEZVOUS_PORT_MIN + randombytes_uniform(end - RENDEZVOUS_PORT_MIN);
+        int fd = rendezvous_bind(&address, port, ret_port);
+        if (fd >= 0)
+            return fd;
+    }
+    return rendezvous_bind(&address, 0, ret_port);
+}
+
 /* Returns the port, or 0. */
 static unsigned rendezvous_free_port(const struct in_addr *address)
 {
     unsigned port = 0;
-    int fd = rendezvous_bind(address, &port);
+    int fd = rendezvous_is_loopback(address) ? rendezvous_bind_local(&port)
+                                             : rendezvous_bind(address, 0, &port);
     if (fd >= 0)
         close(fd);
     return port;
@@ -55,11 +92,10 @@ static unsigned rendezvous_free_port(const struct in_addr *address)
 
 int rendezvous_pick_local(unsigned *ret_ports, unsigned count, struct error *err)
 {
-    const struct in_addr address = {.s_addr = htonl(INADDR_LOOPBACK)};
     int *sockets = xcalloc(count, sizeof *sockets);
     unsigned bound = 0;
     /* All sockets stay open until the last port is picked, so that no port is picked twice. */
-    while (bound < count && (sockets[bound] = rendezvous_bind(&address, &ret_ports[bound])) >= 0)
+    while (bound < count && (sockets[bound] = rendezvous_bind_local(&ret_ports[bound])) >= 0)
         bound++;
     for (unsigned i = 0; i < bound; i++)
         close(sockets[i]);

@@ -13,7 +13,8 @@ struct rendezvous {
 };
 
 /* Picks a free port and an address: loopback for a run on one node, otherwise the address under
- * which other nodes know `node`. The port may be taken later; then the program fails. */
+ * which other nodes know `node`. Another program may take the port before the ranks do; then the
+ * ranks fail. */
 int rendezvous_pick(const char *node, unsigned nodes, struct rendezvous *ret_rendezvous,
                     struct error *err);
 
