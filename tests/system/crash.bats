@@ -34,6 +34,7 @@ crash_at() {
         phasectl daemon stop
     fi
     PHASED_CRASH=$1 phasectl daemon start
+    [[ $1 != submit:* ]] || eventually 60 has_cluster # else the first submission does nothing
     two_phases >"$PHASED_HOME/spec.yaml"
     phasectl submit "$PHASED_HOME/spec.yaml" || true # it may have died before it answered
     eventually 60 gone_or_done

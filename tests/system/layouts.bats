@@ -3,6 +3,8 @@
 
 load phased.bash
 
+queue_is_empty() { [ -z "$(squeue -h)" ]; }
+
 setup_file() {
     sandbox_up 4
     home_up
@@ -11,6 +13,7 @@ setup_file() {
     shapes | submit
     eventually 120 state 1 succeeded
     phasectl daemon stop
+    eventually 60 queue_is_empty
 }
 teardown_file() {
     PHASED_HOME=$SHAPES home_down
@@ -224,8 +227,9 @@ own_meeting_points() {
 
 @test "groups share the GPUs that Slurm gave to the job, even if those do not start at GPU 0" {
     local other
-    other=$(sbatch --parsable -w n1 --gres=gpu:h100:4 -o /dev/null --wrap 'sleep 100')
+    other=$(sbatch --parsable -w n1 --gres=gpu:h100:4 -o /dev/null --wrap 'sleep 1000')
     phasectl daemon start
+    eventually 60 eval '[ "$(squeue -h -j "$other" -o %T)" = RUNNING ]'
     workflow=$({
         printf 'name: half\nslurm: {exclude: "n[2-4]"}\nphases:\n'
         shape half 1 4 group 'tensor: 2'
@@ -285,7 +289,8 @@ executed() {
 
 @test "only the shard that failed is run again, and then the outputs are joined" {
     phasectl daemon start
-    workflow=$(sharded 6 'sleep $PHASED_SHARD; [ $PHASED_SHARD = 0 ] || [ -e $PHASED_OUT/lucky ] || exit 3' \
+    workflow=$(sharded 6 '[ $PHASED_SHARD = 0 ] || until [ -e $PHASED_OUT/../shards/0.done ]; do sleep 0.2; done
+      [ $PHASED_SHARD = 0 ] || [ -e $PHASED_OUT/lucky ] || exit 3' \
         '[ -e $PHASED_OUT/joins ] || exit 4' | submit)
     out=$PHASED_HOME/runs/$workflow/a/out
     eventually 60 state "$workflow" held
@@ -316,8 +321,8 @@ ends() {
       who=\$PHASED_SHARD
       [ ! -e \$PHASED_OUT/lucky ] || who=lucky
       case \$who in
-      0) trap 'echo told >\$PHASED_OUT/told; exit 0' TERM;;
-      1) until [ -e \$PHASED_OUT/deaf ]; do sleep 0.3; done; echo out of luck; exit 3;;
+      0) trap 'echo told >\$PHASED_OUT/told; exit 0' TERM; touch \$PHASED_OUT/ears;;
+      1) until [ -e \$PHASED_OUT/deaf ] && [ -e \$PHASED_OUT/ears ]; do sleep 0.3; done; echo out of luck; exit 3;;
       2) trap '' TERM; touch \$PHASED_OUT/deaf;;
       3) exec sleep 100;;
       esac
@@ -334,7 +339,13 @@ ends() {
 
 @test "retry --from start does all shards again, even if the daemon dies, and a changed input is done again" {
     PHASED_CRASH=submit:2:before phasectl daemon start
-    workflow=$(sharded 4 'sleep $PHASED_SHARD; [ $PHASED_SHARD = 0 ] || exit 3' | submit)
+    eventually 60 record_says "SELECT cluster FROM lease" sandbox # else the first submission does nothing
+    # Group 1 fails when group 0 has begun as often, and has done its shard.
+    workflow=$(sharded 4 '[ $PHASED_SHARD = 0 ] || {
+        until [ -e $PHASED_OUT/../shards/0.done ] &&
+          [ $(grep -c 0 $PHASED_OUT/executed) = $(grep -c 1 $PHASED_OUT/executed) ]; do sleep 0.2; done
+        exit 3
+      }' | submit)
     eventually 60 state "$workflow" held
     phasectl retry "$workflow/a" --from start || true # it may die before it answers
     eventually 60 eval '! daemon_pid'
@@ -348,7 +359,7 @@ ends() {
 
 @test "a preempted phase goes on with the shards that are not done" {
     phasectl daemon start
-    workflow=$(NODES=4 sharded 16 'for i in {1..600}; do [ $PHASED_SHARD -lt 3 ] || [ -e $PHASED_OUT/go ] || sleep 0.1; done' |
+    workflow=$(NODES=4 sharded 16 'until [ $PHASED_SHARD -lt 3 ] || [ -e $PHASED_OUT/go ]; do sleep 0.1; done' |
         sed 's/^phases:/slurm: {partition: preempt}\n&/' | submit)
     out=$PHASED_HOME/runs/$workflow/a/out
     eventually 60 executed '0 1 2 3 4 5 6 7'
