@@ -13,9 +13,10 @@ teardown_file() { sandbox_down; }
 setup() { home_up; }
 teardown() { home_down; }
 
-# priced BUDGET: a training that costs $1 a second. It saves every 20 steps, and ends by itself.
+# priced BUDGET [STEP...]: a training that costs $1 a second. It saves every 20 steps, and ends by
+# itself. Its runs wait after the steps.
 priced() {
-    training | sed "s/^name:.*/&\nprice: {per_node_hour: 3600}\nbudget: $1/; s/iterations: 150/iterations: 20000/"
+    training "${@:2}" | sed "s/^name:.*/&\nprice: {per_node_hour: 3600}\nbudget: $1/; s/iterations: 150/iterations: 20000/"
 }
 
 @test "a budget warns at 80 % and holds at 100 % after a checkpoint; with a larger budget the phase goes on" {
@@ -79,7 +80,7 @@ goes_on() {
 
 @test "costs are split by outcome, and the parts add up to the total" {
     phasectl daemon start
-    workflow=$(priced '{gpu_hours: 48}' |
+    workflow=$(priced '{gpu_hours: 48}' 60 |
         sed 's/iterations: 20000/iterations: 150/; s/^price:.*/&\nexpect: {usd: [1, 2]}/; s/launch: rank/&\n    expect: {hours: 100}/; s/save-every 20/save-every 1000/' |
         submit)
     eventually 60 past "$workflow/train" 45 # all of which is lost
@@ -101,7 +102,7 @@ goes_on() {
     # An older phased took a budget in dollars for a workflow without a price.
     sqlite3 -cmd '.timeout 10000' "$PHASED_HOME/phased.db" \
         "UPDATE phase SET usd_per_node_hour = NULL; UPDATE workflow SET budget = '{\"usd\": 40, \"hours\": 5}'"
-    [[ $(phasectl budget "$workflow") = 'budget: $40 (the cost is unknown), 0.0'*' of 5 hours (0 %)' ]]
+    [[ $(phasectl budget "$workflow") = 'budget: $40 (the cost is unknown), 0.'*' of 5 hours ('[0-9]' %)' ]]
 }
 
 # planned FIELD: of the phase `train` in the plan of the last submitted file.
@@ -126,7 +127,7 @@ planned() {
     workflow=$(phasectl submit "$PHASED_HOME/spec.yaml" | grep -oE '[0-9]+' | head -n 1)
     eventually 60 state "$workflow" succeeded
     [ "$(planned similar)" = 1 ]
-    [ "$(planned 'seconds | . > 0 and . < 100')" = true ]
+    [ "$(planned 'seconds | . > 0 and . < 1800')" = true ]
     [[ $(planned 'dangers[]') = *'similar runs took $'*', more than the $0.10 to $0.20 that are expected'* ]]
 
     # A phase without a cost leaves the sum known.
@@ -201,6 +202,6 @@ spends_at_most() {
         phasectl cancel "$workflow"
         eventually 60 state "$workflow" cancelled
     done
-    spends_at_most 120
-    [ "$(record "SELECT count(*) FROM run WHERE ended - started BETWEEN 5000 AND 120000")" = 2 ]
+    spends_at_most 3600 # not the four days
+    [ "$(record "SELECT count(*) FROM run WHERE ended - started BETWEEN 5000 AND 3600000")" = 2 ]
 }
