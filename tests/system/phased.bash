@@ -99,7 +99,7 @@ eventually() {
 # shell notices the end, `kill -0` succeeds.
 process_has_ended() { ! grep -qs '^State:[[:space:]]*[^Z]' "/proc/$1/status"; }
 
-no_job_completes() { [ -z "$(squeue -h -t COMPLETING -o %i)" ]; }
+no_job_completes() { local jobs; jobs=$(squeue -h -t COMPLETING -o %i) && [ -z "$jobs" ]; }
 
 # Waits until the jobs of earlier tests have left their nodes. Then Slurm takes the nodes in their order.
 nodes_settle() { eventually 60 no_job_completes; }
