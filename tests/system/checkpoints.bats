@@ -42,7 +42,7 @@ teardown() {
 }
 
 # diverging STEP: its loss is NaN from this step on, until a person makes the file `mended`. It
-# saves every ten steps, and when it is stopped.
+# saves every ten steps, and when it is stopped. After step 30 it waits until it is stopped.
 diverging() {
     cat <<SPEC
 name: diverging
@@ -59,7 +59,7 @@ phases:
         [ \$step -lt $1 ] || [ -e "\$PHASED_OUT/mended" ] || loss=nan
         echo "step=\$step loss=\$loss"
         [ \$((step % 10)) -gt 0 ] || echo \$loss >"\$PHASED_OUT/step_\$step"
-        sleep 0.1 & wait \$! || true
+        while sleep 0.1 & wait \$! || true; [ \$step -ge 30 ] && [ \$loss = nan ]; do :; done
       done
     checkpoint: {path: "\$PHASED_OUT/step_{step}", save_time: 5s}
 SPEC
@@ -112,7 +112,7 @@ executed() {
     [[ $output == *"; no checkpoint is good"* && $output == *"run again from the start: no checkpoint is good"* ]]
 }
 
-# 300 steps of a tenth of a second. Every tenth step is saved.
+# 3000 steps of a tenth of a second, so that a test ends it. Every tenth step is saved.
 saving() {
     cat <<'SPEC'
 name: saving
@@ -124,7 +124,7 @@ phases:
       step=${PHASED_RESUME_STEP:-0}
       trap 'exit 0' TERM
       echo "$step" >>"$PHASED_OUT/executed"
-      while [ $step -lt 300 ]; do
+      while [ $step -lt 3000 ]; do
         step=$((step + 1)); echo "step=$step loss=1"
         [ $((step % 10)) -gt 0 ] || echo weights >"$PHASED_OUT/step_$step"
         sleep 0.1
@@ -143,8 +143,8 @@ ran() {
 
 @test "the next run resumes from a checkpoint that was saved just before its agent was killed" {
     phasectl daemon start
-    saving | sed 's|sleep 0.1|if [ $step = 40 ] \&\& mkdir "$PHASED_OUT/killed"; then kill -KILL $PPID; exec sleep 60; fi; &|' |
-        submit
+    saving | sed 's|sleep 0.1|if [ $step = 40 ] \&\& [ ! -e "$PHASED_OUT/killed" ]; then\
+        : >"$PHASED_OUT/killed"; kill -KILL $PPID; exec sleep 60; fi; &|' | submit
     eventually 90 ran 2
     [ "$(tail -n 1 "$PHASED_HOME/runs/1/train/out/executed")" = 40 ]
     [ "$(record 'SELECT unseen FROM checkpoint WHERE run = 1 AND step = 40')" = 1 ]
