@@ -10,13 +10,17 @@ setup_file() {
     reference_up 400
 }
 teardown_file() { sandbox_down; }
-setup() { home_up; }
+setup() {
+    home_up
+    nodes_settle
+}
 teardown() {
     scontrol update PartitionName=preempt State=UP 2>/dev/null || true
     home_down
 }
 
-# `small` and `large` train the same model, each in its own folder.
+# pair [STEP...]: `small` and `large` train the same model, each in its own folder. Each of their runs
+# waits after its STEP, as in `training`.
 pair() {
     cat <<SPEC
 name: pair
@@ -26,7 +30,7 @@ defaults:
   run: |
     echo "\$SLURM_JOB_ID \$CUDA_VISIBLE_DEVICES" >>"\$PHASED_OUT/executed"
     exec $TRAINING --out "\$PHASED_OUT" --resume "\$PHASED_RESUME" \
-      --iterations \$iterations --save-every 20
+      --iterations \$iterations --save-every 20${1:+ --wait-at $*}
   progress: {step: step, total: \$iterations}
   checkpoint: {path: "\$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
   gate: {falling: {value: slope(loss), below: 0}}
@@ -74,6 +78,10 @@ job() {
 # makes PHASE STEPS: whether the newest run of the phase has made more than STEPS steps.
 makes() {
     [ "$(phasectl status "$workflow/$1" --json | jq -r '.run | select(.state == "running") | .last_step // 0')" -gt "$2" ]
+}
+
+both_go() {
+    touch "$(out small)/go" "$(out large)/go"
 }
 
 both_make() {
@@ -124,11 +132,12 @@ waits() {
 
 @test "two phases train side by side on the same GPU, in one job, to their ends" {
     phasectl daemon start
-    workflow=$(pair | submit)
+    workflow=$(pair 100 | submit)
     eventually 60 both_make 5
     [ "$(squeue -h | wc -l)" = 1 ]
     phasectl status "$workflow" | grep -E '^small .* on n[12], beside large in job '"$(job)"
     phasectl status "$workflow" | grep -E '^large .* on n[12], beside small in job '"$(job)"
+    both_go
     eventually 120 state "$workflow" succeeded
     one_job
     [ "$(record 'SELECT (SELECT count(*) FROM job), count(*) FROM seat')" = '1|2' ]
@@ -140,14 +149,15 @@ waits() {
 
 @test "two phases side by side go on in the same job after a preemption, even if the daemon is killed" {
     phasectl daemon start
-    workflow=$(pair | submit)
+    workflow=$(pair 60 120 | submit)
     eventually 60 both_make 25
     daemon_kill
     phasectl daemon start
     preempt
-    eventually 60 both_make 30
+    eventually 60 both_make 60
     daemon_kill
     phasectl daemon start
+    both_go
     eventually 150 state "$workflow" succeeded
     [ "$(outcomes_of small)" = 'preempted succeeded' ]
     [ "$(outcomes_of large)" = 'preempted succeeded' ]
@@ -159,7 +169,7 @@ waits() {
 
 @test "two phases side by side go on alone while the daemon is away" {
     phasectl daemon start
-    workflow=$(pair | submit)
+    workflow=$(pair 60 | submit)
     eventually 60 both_make 25
     daemon_kill
     preempt
