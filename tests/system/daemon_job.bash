@@ -3,6 +3,14 @@
 # ping MEMBER: a member of the daemon's answer to a ping.
 ping() { phasectl daemon status --json 2>/dev/null | jq -r ".$1"; }
 
+# start_as_job [-- OPTION...]: returns when the daemon serves. `start` itself waits only 15 seconds for
+# that.
+start_as_job() {
+    phasectl daemon start --as-job "$@" >"$PHASED_HOME/said"
+    eventually 60 is_served
+}
+
+is_served() { [[ $(ping job) =~ ^[0-9]+$ ]]; }
 serves_as() { [ "$(ping job)" = "$1" ]; }
 serves_as_another_than() { local job; job=$(ping job) && [[ $job =~ ^[0-9]+$ ]] && [ "$job" != "$1" ]; }
 

@@ -12,13 +12,12 @@ setup() { home_up; }
 teardown() { home_down; }
 
 @test "the daemon runs as a job; another start is refused; stop ends the job and leaves training alone" {
-    phasectl daemon start --as-job -- --time=30 >"$PHASED_HOME/said"
-    said '^phased .* started '
+    start_as_job -- --time=30
     local job
     job=$(ping job)
-    said "^runs as job $job on node n[1-3], until 20[0-9-]+ [0-9]+:[0-9]+$"
+    tells "runs as job $job on node n[1-3], until 20[0-9-]+ [0-9]+:[0-9]+"
+    said "^job $job will run phased" || { said '^phased .* started ' && said "^runs as job $job on node n[1-3], until 20"; }
     [ "$(squeue -h -j "$job" -o '%j %C %T')" = 'phased-daemon 1 RUNNING' ]
-    tells "runs as job $job on node"
     run phasectl daemon start --as-job
     [ "$status" = 1 ]
     [[ $output == *"the daemon of this home runs as job $job already"* ]]
@@ -49,7 +48,7 @@ teardown() { home_down; }
     done
     run -1 phasectl daemon start --as-job -- train.sh
     [[ $output = "phasectl: 'train.sh' is not an option; "* ]]
-    phasectl daemon start --as-job -- --time=30
+    start_as_job -- --time=30
     job=$(ping job)
     scancel "$job"
     eventually 60 job_has_ended "$job"
@@ -58,14 +57,13 @@ teardown() { home_down; }
     [[ $output = *"no daemon serves $PHASED_HOME now"* ]]
     run -1 phasectl daemon start
     [[ $output = *"runs as a job that does not answer now: "* ]]
-    phasectl daemon start --as-job -- --time=30
-    [ -n "$(ping job)" ]
+    start_as_job -- --time=30
     phasectl daemon stop
     [ ! -e "$PHASED_HOME/daemon-job" ]
 }
 
 @test "a stop that fails because Slurm does not answer is taken back by another start" {
-    phasectl daemon start --as-job -- --time=30
+    start_as_job -- --time=30
     kill -STOP "$(cat "$SANDBOX/pid/slurmctld")"
     run phasectl daemon stop
     kill -CONT "$(cat "$SANDBOX/pid/slurmctld")"
@@ -116,7 +114,7 @@ hide_socket() {
 }
 
 @test "phased starts again after a crash, and the job after a requeue" {
-    phasectl daemon start --as-job >"$PHASED_HOME/said"
+    start_as_job
     local job pid
     job=$(ping job)
     pid=$(ping pid)
@@ -182,7 +180,7 @@ fake() {
 
 # script WORD...: runs the script as job 7.
 script() {
-    SLURM_JOB_ID=7 PATH=$FAKES:$PATH timeout 60 "$SRC/cli/daemon-job" "$1" "$PHASED_HOME" "${@:2}"
+    SLURM_JOB_ID=7 PATH=$FAKES:$PATH timeout 600 "$SRC/cli/daemon-job" "$1" "$PHASED_HOME" "${@:2}"
 }
 
 @test "a job that begins while Slurm does not answer serves later" {
@@ -224,7 +222,7 @@ script() {
 @test "of two daemons that start at once, one serves" {
     local codes=() pid served=0
     for _ in 1 2; do
-        timeout 60 phased >>"$PHASED_HOME/both.log" 2>&1 3>&- &
+        timeout 600 phased >>"$PHASED_HOME/both.log" 2>&1 3>&- &
         codes+=($!)
     done
     answers() { phasectl daemon status; }
@@ -246,6 +244,7 @@ script() {
     two_phases >"$work/train.yaml"
     start=$(grep '^phasectl daemon start --as-job' "$SRC/doc/guide/daemon-as-a-job.md")
     ${start/--partition=cpu --account=proj7/}
+    eventually 60 is_served
     page doc/guide/daemon-as-a-job.md "$work" --without "$start"
     is_alone 0
 }
