@@ -369,11 +369,17 @@ size_t world_slurm_lines(struct world *world, const char *name)
     return lines;
 }
 
-void world_await_lines(struct world *world, const char *name, size_t count)
+void world_await_least(struct world *world, const char *name, size_t count)
 {
     int64_t deadline = clock_ms() + WORLD_DEADLINE_MS;
     while (world_slurm_lines(world, name) < count && clock_ms() < deadline)
         world_pause();
+    assert_true(world_slurm_lines(world, name) >= count);
+}
+
+void world_await_lines(struct world *world, const char *name, size_t count)
+{
+    world_await_least(world, name, count);
     assert_int_equal(world_slurm_lines(world, name), count);
 }
 

@@ -49,6 +49,8 @@ const char *world_member(json_t *json, const char *member);
 void world_slurm_write(struct world *world, const char *name, const char *text);
 size_t world_slurm_lines(struct world *world, const char *name);
 void world_await_lines(struct world *world, const char *name, size_t count);
+/* The same for lines that the daemon may repeat: there may be more. */
+void world_await_least(struct world *world, const char *name, size_t count);
 /* The id of the n-th job (from 0) of the fake cluster. */
 unsigned world_job(size_t n);
 
