@@ -43,7 +43,7 @@ UNIT_TESTS += \
 	tests/unit/test_core_tables tests/unit/test_core_walk tests/unit/test_daemon \
 	tests/unit/test_daemon_back tests/unit/test_daemon_backlog \
 	tests/unit/test_daemon_beside tests/unit/test_daemon_budget tests/unit/test_daemon_can \
-	tests/unit/test_daemon_hostile tests/unit/test_daemon_matrix \
+	tests/unit/test_daemon_hostile tests/unit/test_daemon_limits tests/unit/test_daemon_matrix \
 	tests/unit/test_daemon_nodes tests/unit/test_daemon_owner \
 	tests/unit/test_daemon_requeue tests/unit/test_daemon_resume \
 	tests/unit/test_daemon_stop tests/unit/test_difference tests/unit/test_doctor \

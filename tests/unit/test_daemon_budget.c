@@ -2,6 +2,7 @@
  * limits.yaml. */
 #include "tests/unit/daemon_world.h"
 
+#include "lib/file.h"
 #include "lib/text.h"
 
 #include <sqlite3.h>
@@ -79,10 +80,7 @@ static void succeed(struct world *world, const char *run_folder)
 static void limit(struct world *world, const char *text)
 {
     char *path = text_format("%s/limits.yaml", world->home);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    assert_int_equal(file_replace(path, text, strlen(text), 0600, NULL), 0);
     free(path);
 }
 
