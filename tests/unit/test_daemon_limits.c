@@ -1,6 +1,7 @@
 /* What limits.yaml does to jobs that wait, and what a plan says about it. */
 #include "tests/unit/daemon_world.h"
 
+#include "lib/clock.h"
 #include "lib/file.h"
 #include "lib/text.h"
 
@@ -121,6 +122,31 @@ static void a_plan_lets_a_job_wait_only_for_what_limits_it(void **state)
     assert_string_equal(planned(world, "nodes: 1"), "(absent)");
 }
 
+/* A shell or an editor may empty the file just before it writes the new text. */
+static void a_limits_file_that_is_empty_for_a_moment_has_its_old_limits(void **state)
+{
+    static const char waits[] =
+        "it would not be submitted yet: limits.yaml allows 1 job in Slurm at a time";
+    struct world *world = *state;
+    bool is_in_time = false;
+    limit(world, "jobs: 1\n");
+    submit(world, one_phase);
+    world_await_lines(world, "jobs", 1);
+    for (int tries = 0; !is_in_time; tries++) { /* until less than 2 s have passed */
+        limit(world, "jobs: 1\n");
+        assert_string_equal(planned(world, "gpus: 1"), waits);
+        int64_t begin_ms = clock_steady_ms();
+        limit(world, "");
+        const char *danger = planned(world, "gpus: 1");
+        is_in_time = clock_steady_ms() - begin_ms < 2000;
+        if (is_in_time)
+            assert_string_equal(danger, waits);
+        assert_true(tries < 20);
+    }
+    submit(world, one_phase);
+    world_await_lines(world, "jobs", 2); /* the file stays empty, so there are no limits */
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
@@ -129,6 +155,7 @@ int main(void)
         TEST(limits_that_could_not_be_read_are_read_again),
         TEST(all_candidates_may_wait_in_slurm_if_one_may_run),
         TEST(a_plan_lets_a_job_wait_only_for_what_limits_it),
+        TEST(a_limits_file_that_is_empty_for_a_moment_has_its_old_limits),
     };
     return cmocka_run_group_tests_name("daemon limits", tests, NULL, NULL);
 }
