@@ -18,6 +18,7 @@ setup() {
 #!/bin/bash
 row=$2
 printf '%s\n' "$*" "$CUDA_DEVICE_ORDER" "$CUDA_VISIBLE_DEVICES" >"$DIR/asked-$row"
+echo $$ >"$DIR/pid-$row"
 echo ready
 [ -f "$DIR/$row" ] && . "$DIR/$row"
 for gpu in 0 1 2 3 4 5 6 7; do
@@ -40,7 +41,7 @@ teardown() {
 
 full() {
     "$BIN/phase-preflight" --thresholds "$DIR/thresholds.yaml" --kernel-log "$DIR/kernel.log" \
-        --level full --parallel tensor=4,pipeline=2 --json "$@"
+        --level full --deadline-ms 60000 --parallel tensor=4,pipeline=2 --json "$@"
 }
 
 # row NAME OUTCOME TEXT: the last output has this row.
@@ -95,13 +96,13 @@ row() {
 @test "a row without an answer ends at its deadline, and the other rows still count" {
     sed -i 's/hbm: {seconds: 8/hbm: {seconds: 1/' "$DIR/thresholds.yaml"
     echo 'exec >/dev/null; exec tail -f /dev/null' >"$DIR/matrix"
-    echo 'trap "" TERM; echo $$ >$DIR/hung; exec tail -f /dev/null' >"$DIR/hbm"
+    echo 'trap "" TERM; exec tail -f /dev/null' >"$DIR/hbm"
     sed -i 's/matrix: {seconds: 15/matrix: {seconds: 3/' "$DIR/thresholds.yaml"
     run -1 full
     row hbm failed "no answer in 1.0 s"
     row matrix failed "the measuring process does not end"
     row peers passed ""
-    pid=$(cat "$DIR/hung")
+    pid=$(cat "$DIR/pid-hbm")
     for ((i = 0; i < 100; i++)); do # killed, and at most waiting to be reaped
         grep -qs '^State:[[:space:]]*[^Z]' "/proc/$pid/status" || return 0
         sleep 0.1

@@ -78,7 +78,7 @@ static void a_node_waits_for_the_id_that_another_publishes(void **state)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        int rc = meeting_await(folder, 1, 2, got, sizeof got, clock_steady_ms() + 20000, &err);
+        int rc = meeting_await(folder, 1, 2, got, sizeof got, clock_steady_ms() + 120000, &err);
         _exit(rc == 0 && memcmp(got, id, sizeof id) == 0 ? 0 : 1);
     }
     int status;
