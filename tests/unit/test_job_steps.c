@@ -1,8 +1,10 @@
 /* Which processes of a job get signals: those of job steps that a user's srun has made. */
 #include "tests/unit/unit.h"
 
+#include "lib/file.h"
 #include "worker/process/job_steps.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 static char job_text[32]; /* an id that no other job has */
+static int idle[2];       /* a pipe in which nothing comes */
 
 /* Starts a process with the environment that Slurm gives to processes of the job step; NULL: Slurm
  * sets nothing. */
@@ -32,8 +35,9 @@ static pid_t start(const char *step, const char *job, const char *node, const ch
     assert_int_equal(pipe(ready), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        char *const arguments[] = {"sh", "-c", "echo; exec sleep 600", NULL};
+        char *const arguments[] = {"sh", "-c", "echo; read nothing", NULL};
         (void)dup2(ready[1], STDOUT_FILENO);
+        (void)dup2(idle[0], STDIN_FILENO);
         (void)execve("/bin/sh", arguments, environment);
         _exit(127);
     }
@@ -172,6 +176,18 @@ static void is_named(pid_t pid, const char *wanted)
     assert_string_equal(name, wanted);
 }
 
+/* The kernel gives a process its arguments and environment after its name. */
+static void has_arguments(pid_t pid)
+{
+    char path[64], *line;
+    size_t size = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    while (size == 0) {
+        assert_int_equal(file_read(path, 4096, &line, &size, NULL), 0);
+        free(line);
+    }
+}
+
 static void a_process_without_an_environment_is_known_by_its_slurmstepd(void **state)
 {
     (void)state;
@@ -204,6 +220,7 @@ static void a_process_without_an_environment_is_known_by_its_slurmstepd(void **s
                        rows[i / 2].step);
         pid_t pid = start_below(title, command, &stepd);
         is_named(pid, "sleep\n");
+        has_arguments(pid);
         if (rows[i / 2].is_shared)
             (void)setenv(JOB_STEPS_SHARED_VARIABLE, "1", 1);
         unsigned signalled = signal_job_steps(number);
@@ -271,6 +288,7 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], BECOMING) == 0)
         return become();
+    assert_int_equal(pipe2(idle, O_CLOEXEC), 0);
     (void)snprintf(job_text, sizeof job_text, "9%09d", (int)getpid());
     (void)setenv("SLURM_JOB_ID", job_text, 1);
     (void)setenv("SLURMD_NODENAME", "n1", 1);
