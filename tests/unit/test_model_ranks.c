@@ -29,24 +29,25 @@ typedef int rank_body(struct ranks_place place);
 
 static char port[8];
 
-/* Picks a port that was free a moment ago. */
-static void pick_port(void)
+/* Picks a free port. While the result, a socket, is open, no other program gets the port. */
+static int pick_port(void)
 {
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     assert_true(fd >= 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one), 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
     (void)snprintf(port, sizeof port, "%u", ntohs(address.sin_port));
-    (void)close(fd); /* only its number is needed */
+    return fd;
 }
 
 /* Runs `body` as `size` ranks, and asserts that each exits with 0. */
 static void assert_ranks(rank_body *body, unsigned size)
 {
     pid_t children[8];
-    pick_port();
+    int picked = pick_port();
     for (unsigned rank = 0; rank < size; rank++) {
         children[rank] = fork();
         assert_true(children[rank] >= 0);
@@ -59,6 +60,7 @@ static void assert_ranks(rank_body *body, unsigned size)
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
             fail_msg("rank %u ended with wait status %#x", rank, (unsigned)status);
     }
+    (void)close(picked); /* nothing was sent */
 }
 
 static const uint8_t fingerprint[RANKS_FINGERPRINT] = {1, 2, 3};
@@ -362,7 +364,7 @@ static int be_late(struct ranks_place place)
         ranks_sum(&ranks, &value, 1, &err) < 0)
         return 1;
     while (role == 'w' && ranks_look(&ranks, &err) != RANKS_LATE)
-        if (clock_steady_ms() > deadline_ms)
+        if (clock_steady_ms() > deadline_ms || poll(NULL, 0, 1) < 0)
             return 2;
     (void)error_set(&err, -ETIMEDOUT, "own words");
     int result = role == 's' ? ranks_sum(&ranks, &value, 1, &err)
