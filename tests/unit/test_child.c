@@ -470,9 +470,10 @@ static void a_process_is_stuck_if_one_of_its_threads_is(void **state)
             (void)poll(NULL, 0, -1);
         _exit(1);
     }
-    while (!process_stuck_thread(pid) && waitpid(pid, NULL, WNOHANG) == 0)
+    pid_t thread; /* it is stuck earlier than its process sleeps */
+    while (((thread = process_stuck_thread(pid)) == 0 || thread == pid) &&
+           waitpid(pid, NULL, WNOHANG) == 0)
         (void)poll(NULL, 0, 1);
-    pid_t thread = process_stuck_thread(pid);
     assert_true(thread && thread != pid);
     assert_int_equal(process_stuck_thread(getpid()), 0);
     assert_int_equal(kill(pid, SIGKILL), 0);

@@ -198,12 +198,13 @@ static struct text wire_submission(const struct wire *wire, unsigned count)
 static void a_recorded_request_is_refused(void **state)
 {
     struct world *world = *state;
-    struct wire wire = wire_open(world), other = wire_open(world);
-    assert_string_not_equal(wire.challenge, other.challenge);
+    struct wire wire = wire_open(world);
     struct text first = wire_submission(&wire, 7), second = wire_submission(&wire, 8),
                 earlier = wire_submission(&wire, 6);
     assert_int_equal(wire_send(&wire, first.data, first.size), 201);
     assert_workflows(world, 1);
+    struct wire other = wire_open(world); /* the daemon closes a silent stranger after 10 s */
+    assert_string_not_equal(wire.challenge, other.challenge);
     assert_int_equal(wire_send(&other, first.data, first.size), 401);
     assert_int_equal(wire_send(&wire, second.data, second.size), 201);
     assert_workflows(world, 2);
@@ -277,7 +278,7 @@ static void a_stranger_that_asks_for_challenges_is_closed(void **state)
     struct world *world = *state;
     struct wire wire = wire_open(world);
     char end;
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 3; i++)
         assert_int_equal(wire_send(&wire, plain, sizeof plain - 1), 401);
     struct pollfd readable = {.fd = wire.fd, .events = POLLIN};
     assert_int_equal(poll(&readable, 1, WORLD_DEADLINE_MS), 1);
