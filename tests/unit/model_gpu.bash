@@ -86,7 +86,7 @@ failed() {
 await() {
     local turns=0
     until grep -qE "$1" "$2" 2>/dev/null; do
-        [ $((turns += 1)) -lt 1200 ] || { cat "$2"; return 1; }
+        [ $((turns += 1)) -lt 3600 ] || { cat "$2"; return 1; }
         read -rt 0.05 <> <(:) || true
     done
 }

@@ -210,9 +210,9 @@ waits() {
 
 @test "a sum that never ends ends the training after the timeout" {
     local rank
-    start 0 log0 FAKE_CUDA=mute=1 -- cuda two 1000 --device-batch-size 1 --collective-timeout 1 \
+    start 0 log0 FAKE_CUDA=mute=1 -- cuda two 1000 --device-batch-size 1 --collective-timeout 3 \
         --log-every 5
-    start 1 log1 FAKE_CUDA=mute=1 -- cuda two 1000 --device-batch-size 1 --collective-timeout 1 \
+    start 1 log1 FAKE_CUDA=mute=1 -- cuda two 1000 --device-batch-size 1 --collective-timeout 3 \
         --log-every 5
     for rank in 0 1; do
         failed $rank log$rank 'no GPU is behind the others: sum [0-9]+ was not reached in time$'
@@ -223,7 +223,7 @@ waits() {
     local rank
     for rank in 0 1; do
         start $rank log$rank FAKE_CUDA=mute=1,stuck,cudnn -- cuda two 1000 --device-batch-size 1 \
-            --collective-timeout 1 --log-every 5
+            --collective-timeout 3 --log-every 5
     done
     for rank in 0 1; do
         failed $rank log$rank 'no GPU is behind the others: sum [0-9]+ was not reached in time$'

@@ -69,9 +69,9 @@ start() {
     CHILDREN+=($!)
 }
 
-# wait_for FILE PATTERN: waits at most 30 s.
+# wait_for FILE PATTERN
 wait_for() {
-    local deadline=$((SECONDS + 30))
+    local deadline=$((SECONDS + 180))
     until grep -q "$2" "$DIR/$1" 2>/dev/null; do
         [ $SECONDS -lt $deadline ] || { cat "$DIR/$1"; return 1; }
         read -rt 0.02 <> <(:) || true
@@ -210,7 +210,7 @@ near() {
 @test "a stop signal ends a rank that waits for the other ranks" {
     start alone RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$PORT -- out 10
     # The program installs its signal handlers before it makes the folder.
-    deadline=$((SECONDS + 30))
+    deadline=$((SECONDS + 180))
     until [ -d "$DIR/out" ]; do [ $SECONDS -lt $deadline ]; done
     kill -TERM "${CHILDREN[0]}"
     wait "${CHILDREN[0]}"

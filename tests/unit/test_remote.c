@@ -42,7 +42,7 @@ static void words_reach_the_script_through_each_shell(void **state)
     for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++) {
         const char *const words[] = {shells[i], "-c", more, NULL};
         struct command_result result;
-        if (command_run(words, NULL, 30, &result, NULL) < 0)
+        if (command_run(words, NULL, 180, &result, NULL) < 0)
             continue; /* there is no such shell */
         if (!text_equal(text_string(&result.out), text_string(&expected)))
             print_error("%s: %s\n", shells[i], text_string(&result.err));
@@ -75,7 +75,7 @@ static void the_exit_code_is_that_of_the_script(void **state)
     char *command = remote_command("exit 7\n", NULL);
     const char *const words[] = {"sh", "-c", command, NULL};
     struct command_result result;
-    assert_int_equal(command_run(words, NULL, 30, &result, NULL), 0);
+    assert_int_equal(command_run(words, NULL, 180, &result, NULL), 0);
     assert_int_equal(result.exit_code, 7);
     command_fini(&result);
     free(command);
@@ -89,7 +89,7 @@ static void only_the_script_prints(void **state)
     char *command = remote_command("printf %s \"$WORD\"\n", NULL);
     char *profile = text_format("echo 'echo profile; WORD=read' >$HOME/.profile; %s", command);
     const char *const words[] = {"sh", "-c", profile, NULL};
-    assert_int_equal(command_run(words, NULL, 30, &result, NULL), 0);
+    assert_int_equal(command_run(words, NULL, 180, &result, NULL), 0);
     assert_string_equal(text_string(&result.out), "read");
     command_fini(&result);
     free(profile);
@@ -108,7 +108,7 @@ static int remove_home(void **state)
 {
     const char *const words[] = {"rm", "-r", *state, NULL};
     struct command_result result;
-    int status = command_run(words, NULL, 30, &result, NULL);
+    int status = command_run(words, NULL, 180, &result, NULL);
     if (status == 0)
         command_fini(&result);
     return status;

@@ -28,7 +28,7 @@ static void take(void *context, int code, const char *output)
 static struct answer ask(const char *script)
 {
     static const struct scontrol_call call = {
-        .arguments = {"show", "config"}, .captured_fd = STDOUT_FILENO, .timeout_ms = 20000};
+        .arguments = {"show", "config"}, .captured_fd = STDOUT_FILENO, .timeout_ms = 120000};
     char *path = text_format("%s/scontrol", folder), *text = text_format("#!/bin/sh\n%s\n", script);
     char *before = xstrdup(getenv("PATH")), *paths = text_format("%s:%s", folder, before);
     struct answer answer = {0};
