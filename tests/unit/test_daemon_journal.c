@@ -2,6 +2,7 @@
  * everything. */
 #include "tests/unit/daemon_world.h"
 
+#include "lib/clock.h"
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
@@ -112,15 +113,17 @@ static void run_begins(struct world *world, const char *folder, unsigned job, un
     free(state);
 }
 
-/* The daemon starts again and finds the outcome of the run. */
-static void run_ends(struct world *world, const char *folder, unsigned job)
+/* The daemon starts again and finds the outcome of the run. Returns when it was started. */
+static int64_t run_ends(struct world *world, const char *folder, unsigned job)
 {
     char *state = text_format("state.%u", job);
     world_kill(world);
     leave_outcome(world, folder);
     world_slurm_write(world, state, "completed");
+    int64_t started_ms = clock_steady_ms();
     world_start(world, NULL);
     free(state);
+    return started_ms;
 }
 
 /* The first phase ran while the daemon was away, and left this part of its journal. `sixth` is its
@@ -406,43 +409,50 @@ static void entries_of_an_absent_job_may_still_come(void **state)
     world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
 }
 
-/* The daemon has looked once since the end of the job. */
-static void entries_of_a_job_that_has_just_ended_may_still_come(void **state)
+/* The rest of the journal comes after the daemon has looked once since the end of the job. Returns
+ * whether it has come in time: the daemon waits for 5 s. `is_old`: Slurm reports an end when the
+ * last processes of the job are gone, and the time that it reports is older. */
+static bool the_rest_comes_late(struct world *world, bool is_old)
 {
-    struct world *world = *state;
+    char *whole = text_format("%s/journal/n1.jsonl", world->home);
+    char *path = text_format("%s/runs/1/a/1/journal/n1.jsonl", world->home);
+    char *start = text_format("%lld\n", (long long)time(NULL) - 60);
+    char *end = text_format("%lld\n", (long long)time(NULL) - 30);
+    leave_journal(world, ".", ENTRIES, 0, NULL);
     submit(world, two_phases);
     world_await_lines(world, "jobs", 1);
-    run_begins(world, "runs/1/a/1", 101, 3);
-    leave_journal(world, "runs/1/a/1", 4, 0, NULL);
-    run_ends(world, "runs/1/a/1", 101);
-    world_await(world, "/v1/workflows/1/phases/a/runs/1", "job_state", "completed");
-    world_await(world, "/v1/workflows/1/phases/a/runs/1/metrics", "series.loss.3", "5.0");
-    leave_journal(world, "runs/1/a/1", ENTRIES, 0, NULL);
-    world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
-}
-
-/* Slurm reports an end when the last processes of the job are gone. The time that it reports is
- * older. */
-static void entries_of_a_job_that_was_just_seen_to_end_may_still_come(void **state)
-{
-    struct world *world = *state;
-    long long now = (long long)time(NULL);
-    char *start = text_format("%lld\n", now - 60), *end = text_format("%lld\n", now - 30);
-    submit(world, two_phases);
-    world_await_lines(world, "jobs", 1);
-    world_slurm_write(world, "start.101", start);
+    if (is_old)
+        world_slurm_write(world, "start.101", start);
     world_slurm_write(world, "state.101", "running");
     world_await(world, "/v1/workflows/1/phases/a/runs/1", "job_state", "running");
     run_begins(world, "runs/1/a/1", 101, 3);
     leave_journal(world, "runs/1/a/1", 4, 0, NULL);
-    world_slurm_write(world, "end.101", end);
-    run_ends(world, "runs/1/a/1", 101);
+    if (is_old)
+        world_slurm_write(world, "end.101", end);
+    int64_t ended_ms = run_ends(world, "runs/1/a/1", 101);
     world_await(world, "/v1/workflows/1/phases/a/runs/1", "job_state", "completed");
     world_await(world, "/v1/workflows/1/phases/a/runs/1/metrics", "series.loss.3", "5.0");
-    leave_journal(world, "runs/1/a/1", ENTRIES, 0, NULL);
-    world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
+    assert_int_equal(rename(whole, path), 0);
+    bool is_in_time = clock_steady_ms() - ended_ms < 4000;
+    if (is_in_time)
+        world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
     free(end);
     free(start);
+    free(path);
+    free(whole);
+    return is_in_time;
+}
+
+static void entries_of_a_job_that_has_just_ended_may_still_come(void **state)
+{
+    (void)state;
+    for (int done = 0, tries = 0; done < 2; tries++) {
+        void *made;
+        assert_true(tries < 20);
+        assert_int_equal(world_setup(&made), 0);
+        done += the_rest_comes_late(made, done);
+        assert_int_equal(world_teardown(&made), 0);
+    }
 }
 
 /* The lead has died with the job, and `stopping` (or NULL) may be its last entry. */
@@ -504,6 +514,11 @@ static void slurm_says_how_long_a_run_lasted_while_the_daemon_was_away(void **st
     submit(world, two_phases);
     world_await_lines(world, "jobs", 1);
     run_begins(world, "runs/1/a/1", 101, 0);
+    json_t *run = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1", NULL);
+    char *start = text_format("%.0f\n", json_number_value(json_object_get(run, "started")));
+    world_slurm_write(world, "start.101", start); /* the clocks of both agree */
+    json_decref(run);
+    free(start);
     world_kill(world);
     long long end = (long long)time(NULL) + 1;
     char *text = text_format("%lld\n", end);
@@ -514,7 +529,7 @@ static void slurm_says_how_long_a_run_lasted_while_the_daemon_was_away(void **st
         world_pause();
     world_start(world, NULL);
     world_await(world, "/v1/workflows/1/phases/a/runs/1", "outcome", "lost");
-    json_t *run = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1", NULL);
+    run = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1", NULL);
     assert_true(json_number_value(json_object_get(run, "ended")) == (double)end);
     json_decref(run);
 }
@@ -573,8 +588,7 @@ int main(void)
         TEST(an_endless_line_takes_little_memory_and_is_reported),
         TEST(entries_that_a_worker_reports_as_lost_are_skipped),
         TEST(entries_of_an_absent_job_may_still_come),
-        TEST(entries_of_a_job_that_has_just_ended_may_still_come),
-        TEST(entries_of_a_job_that_was_just_seen_to_end_may_still_come),
+        cmocka_unit_test(entries_of_a_job_that_has_just_ended_may_still_come),
         TEST(a_run_whose_lead_died_after_its_end_has_succeeded),
         TEST(a_run_whose_lead_died_before_its_end_is_lost),
         TEST(a_run_whose_lead_died_after_bad_rows_is_lost),
