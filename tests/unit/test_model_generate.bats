@@ -31,11 +31,12 @@ generate() {
         --output "$output" --bytes 16 "$@"
 }
 
-# start_long [OPTION...]: starts a longer task in the background. Its process is CHILD.
+# start_long [OPTION...]: starts a longer task in the background, which works on one line at a time
+# so that it lasts. Its process is CHILD.
 start_long() {
     for _ in $(seq 8); do cat "$SHARED/lines"; echo; done >"$DIR/lines"
     "$BIN/phase-model" generate --model "$SHARED/step_000025.ckpt" --input "$DIR/lines" \
-        --output "$DIR/long.jsonl" --bytes 16 "$@" >"$DIR/log" 2>&1 &
+        --output "$DIR/long.jsonl" --bytes 16 --batch-size 1 "$@" >"$DIR/log" 2>&1 &
     CHILD=$!
     until grep -q '^step' "$DIR/log"; do
         kill -0 "$CHILD"
