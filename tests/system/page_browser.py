@@ -30,7 +30,7 @@ class Api:
         data = None if body is None else json.dumps(body).encode()
         headers = {'Authorization': 'Bearer ' + self.token, 'Content-Type': 'application/json'}
         request = urllib.request.Request(self.origin + '/v1' + path, data, headers)
-        with urllib.request.urlopen(request, timeout=30) as reply:
+        with urllib.request.urlopen(request, timeout=DEADLINE_S) as reply:
             return json.load(reply)
 
     def workflows(self):

@@ -8,6 +8,8 @@ import tempfile
 
 from page_browser import wait_for
 
+READY_S = 300  # nine workflows begin at once
+
 TWO = """
 name: two
 price: {per_node_hour: 98}
@@ -161,8 +163,8 @@ def submit(folder, name, spec):
     return re.search(r'workflow (\d+)', phasectl('submit', path))[1]
 
 
-def come_to(address, state, seconds=120):
-    if not wait_for(lambda: status(address)['state'] == state, seconds):
+def come_to(address, state):
+    if not wait_for(lambda: status(address)['state'] == state, READY_S):
         sys.exit(f"{address} is {status(address)['state']}, not {state}")
 
 
@@ -178,7 +180,7 @@ def prepare():
         submit(folder, 'steer.yaml', STEER)
         spent = submit(folder, 'spent.yaml', SPENT)
         stage = lambda: status(f'{again}/train')
-        if not wait_for(lambda: stage()['checkpoint_step'] == 20 and stage()['step'] >= 30, 60):
+        if not wait_for(lambda: stage()['checkpoint_step'] == 20 and stage()['step'] >= 30, READY_S):
             sys.exit('again/train does not come to step 30 with a checkpoint of step 20')
         phasectl('hold', f'{again}/train')
         come_to(f'{again}/train', 'held')
@@ -187,5 +189,5 @@ def prepare():
             come_to(workflow, 'held')
         for workflow in (two, sweep, long, again):
             come_to(workflow, 'succeeded')
-        if not wait_for(lambda: all(phase['step'] == 5 for phase in status(f'{live}/ladder')['members']), 60):
+        if not wait_for(lambda: all(phase['step'] == 5 for phase in status(f'{live}/ladder')['members']), READY_S):
             sys.exit('the members of live/ladder do not come to step 5')
