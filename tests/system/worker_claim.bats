@@ -274,9 +274,10 @@ start_late() {
 }
 
 @test "a run that is declared over while it runs ends as cancelled, even if its program ends well" {
-    start_late
-    echo '{"run": 1, "outcome": "lost", "message": "no word of it"}' >"$home/phase/1/tombstone.json"
-    touch "$home/out/go"
+    # The agent, which looks every few seconds, has no time to see the file before the program ends.
+    new_run 1 '{"run": "mv tombstone $PHASED_RUN_DIR/tombstone.json"}'
+    echo '{"run": 1, "outcome": "lost", "message": "no word of it"}' >"$home/tombstone"
+    start_lead 1
     await_lead 1
     [ "$(outcome 1 '[.outcome, .requeues]')" = '["cancelled",false]' ]
     [ "$(outcome 1 .message)" = "the daemon has declared this run over: lost, no word of it" ]
