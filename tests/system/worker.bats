@@ -14,7 +14,8 @@ teardown() {
 
 @test "two nodes with two ranks each train and succeed, and every entry reaches the daemon" {
     start_daemon
-    new_run 1 "{$two_by_two, \"run\": $(script 'for i in 1 2 3; do echo "step=$i loss=0.$i"; done')}"
+    new_run 1 "{$two_by_two, \"run\": $(script 'for i in 1 2 3; do echo "step=$i loss=0.$i"; done')}" '{"linger_s": 600}'
+    command_lead 1 1 '{"verb": "end", "when": "complete"}'
     start_lead 1 2
     await_lead
     [ "$(outcome 1 '[.run, .job_id, .outcome, .cause, .exit_code, .last_step]')" = '[1,4711,"succeeded",null,0,3]' ]
@@ -282,8 +283,8 @@ teardown() {
     command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
     await_lead 1
     [ "$(outcome 1 '[.outcome, .message]')" = '["cancelled","stopped: cancelled"]' ]
-    [ "$(record 1 n1 'select(.type == "checkpoint") | .step')" = 7 ]
-    [ "$(record 1 lead .type | xargs)" = "started stopping ended" ]
+    [ "$(journal 1 n1 'select(.type == "checkpoint") | .step')" = 7 ]
+    [ "$(journal 1 lead .type | xargs)" = "started stopping ended" ]
 }
 
 @test "a program that does not stop is killed when its time for saving is over" {
@@ -404,7 +405,7 @@ teardown() {
 }
 
 @test "training goes on while the daemon is away, and the daemon gets every entry when it is back" {
-    new_run 1 "{\"run\": $(script 'for i in {1..50}; do echo "step=$i loss=$i"; done; touch $PHASED_OUT/done')}" '{"linger_s": 30}'
+    new_run 1 "{\"run\": $(script 'for i in {1..50}; do echo "step=$i loss=$i"; done; touch $PHASED_OUT/done')}" '{"linger_s": 600}'
     start_lead 1
     await has_outcome 1
     [ ! -e "$home/record/1" ]
@@ -434,8 +435,8 @@ gets_more() { [ "$(cat "$home/record/1/n1.jsonl" | wc -l)" -gt "$seen" ]; }
     local seen=0
     start_daemon
     new_run 1 "{\"run\": $(script 'step=0; until [ -e "$PHASED_OUT/go" ]; do
-        step=$((step + 1)); echo "step=$step loss=1"; sleep 0.05; done')}" '{"linger_s": 30}'
-    command_lead 1 1 '{"verb": "end", "when": "ended"}'
+        step=$((step + 1)); echo "step=$step loss=1"; sleep 0.05; done')}" '{"linger_s": 600}'
+    command_lead 1 1 '{"verb": "end", "when": "complete"}'
     start_lead 1
     await gets_more
     for _ in 1 2; do

@@ -61,9 +61,10 @@ requeues() {
     command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
     await has_outcome 2
     [ "$(outcome 1 '[.outcome, .message, .requeues, .restarts]')" = '["preempted","preempted by Slurm",true,0]' ]
-    # Every entry reached the daemon before the lead asked Slurm.
     [ "$(record 1 lead .type | xargs)" = "started stopping ended" ]
-    cmp <(record 1 n1 .) <(journal 1 n1 .)
+    # Every entry reached the daemon before the lead asked Slurm, unless that took a second.
+    cmp <(record 1 n1 .) <(journal 1 n1 .) ||
+        [ "$(jq -n "$(stat -c %.3Y "$home/slurm/requeue") - $(journal 1 lead 'select(.type == "ended") | .time') > 0.9")" = true ]
     [ "$(outcome 2 '[.outcome, .requeues, .restarts, .last_step]')" = '["succeeded",false,1,60]' ]
     [ "$(requeues)" = 1 ]
     [ "$(jq .job_id "$job/claim")" = 4711 ]
@@ -405,8 +406,9 @@ goes_on_alone() {
     command_lead 2 1 '{"verb": "stop", "why": "cancelled"}'
     await_lead 1
     [ "$(outcome 2 '[.run, .outcome]')" = '[2,"cancelled"]' ]
-    cmp <(record 2 n1 .) <(journal 2 n1 .)
-    cmp <(record 2 lead .) <(journal 2 lead .)
+    for node in n1 lead; do # a daemon that is slow does not get the last entries of a cancelled run
+        cmp <(record 2 $node .) <(journal 2 $node . | head -n "$(record 2 $node .seq | wc -l)")
+    done
     [ ! -e "$home/refused" ]
 }
 

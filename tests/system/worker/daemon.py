@@ -6,11 +6,11 @@
 It writes HOME/daemon.json. It keeps received entries in HOME/record/<run>/<node>.jsonl, ordered by
 their sequence numbers. The commands of a run are the files HOME/commands/<run>/<number>.json, which
 may have any reply. A command with "when": "ended" is given only after the end of the run is in the
-record, as the real daemon does. HOME/runs/<run> is a link to the folder of the run, whose
-RUN_DIR/secret it reads. HOME/obeyed.<run> has the number of the last command that the run got.
-HOME/refused lists what it refused. With --wrong-code it signs with another
-secret, as a false daemon would. With --late it answers entries two seconds late, as a daemon on a busy
-machine would."""
+record, as the real daemon does. With "when": "complete", the record also has all entries of the
+nodes. HOME/runs/<run> is a link to the folder of the run, whose RUN_DIR/secret it reads.
+HOME/obeyed.<run> has the number of the last command that the run got. HOME/refused lists what it
+refused. With --wrong-code it signs with another secret, as a false daemon would. With --late it
+answers entries two seconds late, as a daemon on a busy machine would."""
 import hmac
 import http.server
 import json
@@ -25,7 +25,7 @@ wrong_code = "--wrong-code" in sys.argv
 late_s = 2 if "--late" in sys.argv else 0
 lock = threading.Lock()
 committed = {}
-ended = set()
+ended = {}
 
 
 def code(secret, *lines, body=b""):
@@ -48,8 +48,16 @@ def take(run, node, entries):
                     file.write(json.dumps(entry) + "\n")
                     committed[run, node] += 1
                 if entry["type"] == "ended":
-                    ended.add(run)
+                    ended[run] = entry["finals"]
         return committed[run, node]
+
+
+def is_time(when, run):
+    """Whether a command may be given."""
+    with lock:
+        finals = ended.get(run, {})
+        has_all = all(committed.get((run, node), 0) >= last for node, last in finals.items())
+        return not when or run in ended and (when == "ended" or has_all)
 
 
 def command(run, after):
@@ -60,7 +68,7 @@ def command(run, after):
         path = home / "commands" / run / f"{after + 1}.json"
         if path.exists():
             reply = json.loads(path.read_text())
-            if reply.pop("when", None) != "ended" or run in ended:
+            if is_time(reply.pop("when", None), run):
                 return reply
         time.sleep(0.002)
     return {}
