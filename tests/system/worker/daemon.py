@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A fake daemon for workers: it speaks doc/protocol.md over TCP, and does nothing else.
 
-    daemon.py HOME [--wrong-code] [--late]
+    daemon.py HOME [--wrong-code] [--late] [--make-room]
 
 It writes HOME/daemon.json. It keeps received entries in HOME/record/<run>/<node>.jsonl, ordered by
 their sequence numbers. The commands of a run are the files HOME/commands/<run>/<number>.json, which
@@ -10,7 +10,8 @@ record, as the real daemon does. With "when": "complete", the record also has al
 nodes. HOME/runs/<run> is a link to the folder of the run, whose RUN_DIR/secret it reads.
 HOME/obeyed.<run> has the number of the last command that the run got. HOME/refused lists what it
 refused. With --wrong-code it signs with another secret, as a false daemon would. With --late it
-answers entries two seconds late, as a daemon on a busy machine would."""
+answers entries two seconds late, as a daemon on a busy machine would. With --make-room it removes the
+file `filler` in the folder of a run that has ended and has no outcome yet."""
 import hmac
 import http.server
 import json
@@ -49,6 +50,9 @@ def take(run, node, entries):
                     committed[run, node] += 1
                 if entry["type"] == "ended":
                     ended[run] = entry["finals"]
+                    folder = home / "runs" / run
+                    if "--make-room" in sys.argv and not (folder / "outcome.json").exists():
+                        (folder / "filler").unlink(missing_ok=True)
         return committed[run, node]
 
 
