@@ -41,8 +41,9 @@ def take(run, node, entries):
         path = home / "record" / run / f"{node}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         if (run, node) not in committed:
-            known = path.read_text().splitlines() if path.exists() else []
-            committed[run, node] = len(known)
+            known = path.read_bytes() if path.exists() else b""
+            path.write_bytes(known[:known.rfind(b"\n") + 1])  # a killed daemon may have cut the last line
+            committed[run, node] = known.count(b"\n")
         with path.open("a") as file:
             for entry in entries:
                 if entry["seq"] == committed[run, node] + 1:
