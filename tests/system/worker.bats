@@ -179,8 +179,8 @@ teardown() {
 @test "a guard that fails stops the run with its verdict, and a warning is only recorded" {
     new_run 1 "{\"guards\": {\"cap\": {\"value\": \"max(grad_norm)\", \"at_most\": 20},
             \"slow\": {\"value\": \"last(grad_norm)\", \"at_most\": 10, \"else\": \"warn\"}},
-        \"run\": $(script 'echo step=1 loss=1 grad_norm=5; sleep 0.5; echo step=2 loss=1 grad_norm=15; sleep 0.5
-            echo step=3 loss=1 grad_norm=25; sleep 1000')}"
+        \"run\": $(script 'echo step=1 loss=1 grad_norm=5; echo step=2 loss=1 grad_norm=15
+            until grep -qs slow $PHASED_RUN_DIR/journal/n1.jsonl; do sleep 0.1; done; echo step=3 loss=1 grad_norm=25; sleep 1000')}"
     start_lead 1
     await_lead 1
     [ "$(outcome 1 '[.outcome, .cause, .guard.name, .guard.outcome, .guard.value]')" = '["failed","guard","cap","failed",25]' ]
