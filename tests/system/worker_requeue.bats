@@ -16,7 +16,7 @@ teardown() {
 # step 50 until $out/enough exists.
 counting='end=60 step=${PHASED_RESUME_STEP:-0}; trap "echo \$step >$PHASED_OUT/ckpt_\$step; exit 0" TERM
     while [ $step -lt $end ]; do
-        sleep 0.02
+        sleep 0.02 || true
         [ $step -lt $((end - 10)) ] || [ -e $PHASED_OUT/enough ] || continue
         step=$((step + 1)); echo "step=$step loss=$step"
         if [ $((step % 10)) = 0 ]; then echo $step >$PHASED_OUT/ckpt_$step; fi
@@ -137,15 +137,11 @@ slurm_says() {
     new_run 1 "{\"run\": $(script "echo ready; until [ -e $home/go ]; do sleep 0.1; done")}"
     start_lead 1
     await grep -q ready "$home/phase/1/log/rank-0.log"
-    mv "$home/slurm/show" "$home/slurm/answer"
-    mkfifo "$home/slurm/show" # now scontrol waits for the answer
-    : >"$home/slurm/calls"
+    command_lead 0 1 '{"verb": "stop", "why": "held"}'
+    echo "mv $home/commands/0 $home/commands/1 2>/dev/null; until grep -qx 1 $home/obeyed.1; do sleep 0.02; done" >"$home/slurm/asked"
     touch "$home/go"
-    await grep -q 'show job' "$home/slurm/calls"
-    command_lead 1 1 '{"verb": "stop", "why": "held"}'
-    await grep -qx 1 "$home/obeyed.1"
-    cat "$home/slurm/answer" >"$home/slurm/show"
     await has_outcome 1
+    grep -qx 1 "$home/obeyed.1"
     [ "$(outcome 1 '[.outcome, .message]')" = '["succeeded",""]' ]
 }
 
@@ -335,7 +331,7 @@ goes_on_alone() {
     preempted_state
     echo 1 >"$home/slurm/requeue"
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
-        \"run\": $(script "echo ready; [ -e $home/out/enough ] || sleep 1000")}"
+        \"run\": $(script "[ -e $home/out/enough ] || { echo ready; sleep 1000; }")}"
     start_lead 1
     await grep -q ready "$home/phase/1/log/rank-0.log"
     touch "$home/out/enough"
