@@ -13,14 +13,20 @@ worker_setup() {
 }
 
 worker_teardown() {
-    local pid
     [ -n "${BATS_TEST_COMPLETED:-}" ] || show_state # only shown when the test failed
-    # Only processes that name the folder of the failed test are ended.
-    for pid in $(home_processes); do
-        [ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] || kill -KILL "$pid" 2>/dev/null || true
-    done
+    await nobody_is_left
     umount "$home/phase/1" "$home/full" 2>/dev/null || true # disks of a test that failed
-    rm -rf "$home"
+    await rm -rf "$home"
+}
+
+# Kills the processes that name the folder of the test, which may start others meanwhile. Succeeds
+# if this shell alone names it.
+nobody_is_left() {
+    local pid left=0
+    for pid in $(home_processes); do
+        [ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] || ! kill -KILL "$pid" 2>/dev/null || left=1
+    done
+    return $left
 }
 
 # Prints the processes that name the folder of the test.
