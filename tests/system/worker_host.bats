@@ -113,11 +113,16 @@ requeues() {
     ln -s "$home" "$home/link"
     guests_in "$home/link" 2 3
     await trains_now 3 # the host has looked at the list
-    [ "$(pgrep -cf "^$worker guest .*/job2\$")" = 1 ]
+    await guests_are 1 '.*/job2$'
     run ! has_outcome 2
     echo 0 | tee "$home/done-1" "$home/done-2" >"$home/done-3"
     await_lead
     [ "$(outcome 2 .outcome)" = succeeded ]
+}
+
+# guests_are NUMBER PATTERN. A guest that is being started shows for a moment as two processes.
+guests_are() {
+    [ "$(pgrep -cf "^$worker guest $2")" = "$1" ]
 }
 
 guest_has_left() {
@@ -167,7 +172,7 @@ gives_next() {
 @test "a guest that cannot open its next run tries again" {
     host_run 1 "{\"run\": $(trains 1)}"
     host_run 2 '{"run": "true"}'
-    jq '.linger_s = 30' "$home/phase/2/run.json" >"$home/run.json"
+    jq '.linger_s = 300' "$home/phase/2/run.json" >"$home/run.json"
     mv "$home/run.json" "$home/phase/2/run.json"
     guests 2
     start_host
@@ -288,7 +293,7 @@ signal_guest() {
     job_id=4712 start_host
     await_lead
     grep -q 'job 4711 serves' "$job/job.log"
-    [ "$(pgrep -cf "^$worker guest $home/")" = 2 ]
+    await guests_are 2 "$home/"
     lead=$first
     echo 0 | tee "$home/done-1" >"$home/done-2"
     await_lead
