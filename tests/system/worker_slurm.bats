@@ -9,6 +9,8 @@ setup_file() {
     sandbox_dir=$(mktemp -d /tmp/phased-test-XXXXXX)
     "${SRC:-$BATS_TEST_DIRNAME/../..}/etc/sandbox/sandbox" start "$sandbox_dir/sandbox" >/dev/null
     export SLURM_CONF=$sandbox_dir/sandbox/slurm.conf
+    sed -i 's/GraceTime=.*/GraceTime=60/' "$SLURM_CONF" # a busy machine needs seconds for each step
+    scontrol reconfigure
 }
 
 teardown_file() {
@@ -19,6 +21,7 @@ teardown_file() {
 
 setup() {
     command -v sbatch >/dev/null || skip "Slurm is not installed"
+    WAIT_S=300
     local conf=$SLURM_CONF
     worker_setup
     export SLURM_CONF=$conf PATH=${PATH#*:} # the real srun
@@ -38,7 +41,8 @@ submit() {
 }
 
 job_is_over() {
-    [[ $(squeue -h -j "$job_id" -t all -o %T) =~ ^(|COMPLETED|FAILED|CANCELLED|PREEMPTED|TIMEOUT)$ ]]
+    local state
+    state=$(squeue -h -j "$job_id" -t all -o %T) && [[ $state =~ ^(COMPLETED|FAILED|CANCELLED|PREEMPTED|TIMEOUT)$ ]]
 }
 
 await_ready() {
@@ -84,7 +88,10 @@ restarts_are() {
 begin_soon() {
     scontrol update JobId="$job_id" StartTime=now+2 && await is_past_its_begin
 }
-is_past_its_begin() { [[ $(scontrol show job "$job_id") != *Reason=BeginTime* ]]; }
+is_past_its_begin() {
+    local shown
+    shown=$(scontrol show job "$job_id") && [[ $shown != *Reason=BeginTime* ]]
+}
 
 # The other job got them. It ends after three seconds.
 nodes_are_free() {
@@ -115,7 +122,7 @@ preempt_training() {
     started=$(scontrol show job "$other_id" | grep -o 'StartTime=[^ ]*' | cut -d= -f2)
     released=$(($(date -d "$started" +%s) - $(stat -c %Y "$newest")))
     echo "# from the last checkpoint to the preemptor's start: $released s" >&3
-    [ "$released" -lt 5 ] # KillWait is 5 s: a lead that stayed until then would hold the nodes
+    [ "$released" -lt 45 ] # the grace is 60 s: a lead that stayed until then would hold the nodes
     await restarts_are 1
     saved=$(ls "$home/out" | grep -o 'ckpt_[0-9]*' | cut -d_ -f2 | sort -n | tail -n 1)
 }
@@ -197,6 +204,7 @@ without_setting() {
 }
 
 @test "a job that scancel ends is cancelled" {
+    with_setting KillWait=60 # for the lead to write the outcome
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10}, \"run\": $(script "$saving")}"
     submit 1 -t 5
     await_ready 1
