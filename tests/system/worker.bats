@@ -260,15 +260,15 @@ teardown() {
 }
 
 @test "processes that a rank leaves behind are killed, even in another session" {
-    new_run 1 "{\"run\": $(script 'setsid sleep 1000 & (setsid sh -c "trap : TERM; while :; do sleep 1; done" &) ; echo $PHASED_RUN_DIR')}"
+    new_run 1 "{\"run\": $(script 'setsid sleep 1000 >/dev/null 2>&1 & (setsid sh -c "trap : TERM; while :; do sleep 1; done" >/dev/null 2>&1 &) ; echo $PHASED_RUN_DIR')}"
     start_lead 1
     await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
     no_process_names "PHASED_RUN_DIR=$home"
 }
 
-@test "a program that writes what a rank has printed ends by itself" {
-    new_run 1 "{\"run\": $(script 'exec > >(mapfile lines; printf %s "${lines[@]}" >"$PHASED_OUT/copy"); seq 100')}"
+@test "a program that writes what a rank has printed ends by itself, even if its disk is slow" {
+    new_run 1 "{\"run\": $(script 'exec > >(mapfile lines; sleep 2; printf %s "${lines[@]}" >"$PHASED_OUT/copy"); seq 100')}"
     start_lead 1
     await_lead
     seq 100 | cmp - "$home/out/copy"

@@ -22,7 +22,8 @@
 #include <sys/wait.h>
 
 enum {
-    CREW_GRACE_MS = 1000, /* for leftovers that end by themselves, such as a tee of the output */
+    CREW_GRACE_MS = 1000, /* for leftovers that end by themselves */
+    CREW_TEE_MS = 5000,   /* the same if the output is open: a tee of it may have a slow disk */
     CREW_LEFTOVER_MS = 2000,
     CREW_HOLD_MS = 300,
     CREW_REPORT_MS = 50,        /* between two looks for successes to report, after the first one */
@@ -269,9 +270,12 @@ static void crew_check(struct crew *crew)
         return;
     if (!crew->has_children && !has_output)
         crew_go(crew);
+    bool is_timed = uv_is_active((uv_handle_t *)&crew->ladder);
+    uint64_t grace_ms = has_output ? CREW_TEE_MS : CREW_GRACE_MS;
     /* During a stop they may be writing a checkpoint, and the ladder ends them. */
-    if (crew->has_children && !crew->is_stopping && !uv_is_active((uv_handle_t *)&crew->ladder))
-        uv_timer_start(&crew->ladder, crew_clear, CREW_GRACE_MS, 0);
+    if (crew->has_children && !crew->is_stopping &&
+        (!is_timed || uv_timer_get_due_in(&crew->ladder) > grace_ms))
+        uv_timer_start(&crew->ladder, crew_clear, grace_ms, 0);
 }
 
 static void crew_hold_done(uv_timer_t *timer)
