@@ -476,14 +476,18 @@ SPEC
 @test "Ctrl-C ends the verb on the host, also without a terminal" {
     before=$(logins)
     spec >my.yaml
-    timeout --foreground --preserve-status -s INT 5 "$BIN/phasectl" events -f >events 3>&-
+    phasectl submit --hold my.yaml
+    phasectl events -f >events 3>&- &
+    verb=$!
+    eventually 60 grep -q '"event"' events
+    kill -INT $verb
+    wait $verb
     eventually 60 ends_there
     phasectl events -f >events 3>&- &
     verb=$!
     eventually 60 runs_there
     kill -KILL $verb
     eventually 60 ends_there
-    phasectl submit --hold my.yaml
     nohup phasectl events -f >later 2>/dev/null 3>&- &
     verb=$!
     eventually 60 grep -q '"event"' later
@@ -503,8 +507,8 @@ SPEC
     eventually 60 shows '? help'
     tmux -S "$LAPTOP/tmux" resize-window -x 60 -y 12
     tmux -S "$LAPTOP/tmux" send-keys '?'
-    eventually 60 shows 'any other key closes this help'
-    tmux -S "$LAPTOP/tmux" capture-pane -p | grep -qx -- '-- keys; any other key closes this help -*' # 60 columns
+    helps() { tmux -S "$LAPTOP/tmux" capture-pane -p | grep -qx -- '-- keys; any other key closes this help -*'; }
+    eventually 60 helps # in 60 columns
     tmux -S "$LAPTOP/tmux" send-keys q q
     eventually 60 shows 'top gives 0'
     tmux -S "$LAPTOP/tmux" respawn-pane -k "phasectl events -f; echo events gives \$?; phasectl logs -f 99999; echo logs give \$?; cat"
