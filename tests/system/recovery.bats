@@ -34,7 +34,8 @@ teardown() {
 @test "a phase longer than its walltime goes on in new walltimes, and no step is lost" {
     phasectl daemon start
     # The third run does ten steps and ends. Before that, the test waits for two limits of a minute,
-    # however slow the steps are. The signal kills the helper `sleep`, and the shell saves.
+    # however slow the steps are. The signal kills the helper `sleep`, and the shell saves. On a slow
+    # machine a walltime may be over before its run has begun.
     workflow=$(submit <<'SPEC'
 name: chain
 phases:
@@ -43,20 +44,22 @@ phases:
     launch: node
     run: |
       step=${PHASED_RESUME_STEP:-0}
-      trap 'echo $step >"$PHASED_OUT/step_$step"; exit 0' TERM
+      told=
+      trap told=1 TERM
       echo >>"$PHASED_OUT/runs"
       last=1000000
-      if [ "$(wc -l <"$PHASED_OUT/runs")" = 3 ]; then last=$((step + 10)); fi
-      while [ $step -lt $last ]; do
+      if [ "$(wc -l <"$PHASED_OUT/runs")" -ge 3 ]; then last=$((step + 10)); fi
+      while [ $step -lt $last ] && [ -z "$told" ]; do
         sleep 0.33 & wait $! || true
         step=$((step + 1)); echo "$step" >>"$PHASED_OUT/steps"; echo "step=$step loss=$((1000000 - step))"
       done
-    checkpoint: {path: "$PHASED_OUT/step_{step}", save_time: 20s}
+      echo $step >"$PHASED_OUT/step_$step"
+    checkpoint: {path: "$PHASED_OUT/step_{step}", save_time: 10s}
     gate: {falling: last(loss) < first(loss)}
 SPEC
     )
     eventually 400 state "$workflow" succeeded
-    [ "$(record "SELECT count(*) FROM run WHERE outcome = 'timed_out'")" = 2 ]
+    [ "$(record "SELECT count(*) FROM run WHERE outcome = 'timed_out'")" -ge 2 ]
     # Each step happened once: only the current step is lost at a walltime.
     steps=$PHASED_HOME/runs/$workflow/train/out/steps
     cmp "$steps" <(seq "$(wc -l <"$steps")")
@@ -88,12 +91,15 @@ phases:
       until [ -e "$PHASED_OUT/go" ]; do sleep 0.3; done
     gate: {falling: last(loss) < first(loss)}
 SPEC
+    run_dir=$PHASED_HOME/runs/1/only/1
+    both_run() { [ "$(grep -ls '"type": "ranks"' "$run_dir"/journal/n*.jsonl | wc -l)" = 2 ]; }
+    eventually 60 both_run
     eventually 60 past 1/only 1
     lead=$(pgrep -f "^[^ ]*phase-worker lead $PHASED_HOME/")
     kill -STOP "$lead" # just before it hears that the nodes are done
     touch "$PHASED_HOME/runs/1/only/out/go"
-    run_dir=$PHASED_HOME/runs/1/only/1
-    ranks_are_gone() { ! pgrep -f "$run_dir/run.sh"; }
+    # An agent must have noticed that its rank has ended: a zombie is not gone.
+    ranks_are_gone() { [ -z "$(ps -o pid= --ppid "$(pgrep -d, -f "phase-worker node $PHASED_HOME/")")" ]; }
     eventually 60 ranks_are_gone
     kill -KILL "$lead"
     eventually 240 state 1 succeeded # Slurm waits 30 s for the job steps, on a busy machine for longer
