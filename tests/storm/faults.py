@@ -112,12 +112,12 @@ class Faults:
                                   env=self.cluster.environment, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.cluster.ended_by_us.add(second.pid)
-        refused = until(lambda: second.poll() is not None, 5)
+        refused = until(lambda: second.poll() is not None, 60 if locked else 5)
         if not refused:
             second.terminate()
             second.wait(20)
         if locked and not refused and state_of(first):
-            self.cluster.crashes.append("a second daemon ran beside the first for 5 s")
+            self.cluster.crashes.append("a second daemon ran beside the first for 60 s")
         how = "with" if locked else "without"
         return f"a second daemon {how} the lock ended with {second.returncode}"
 
