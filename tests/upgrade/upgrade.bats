@@ -35,10 +35,11 @@ phases:
         sleep 0.2
         step=$((step + 1))
         echo "step=$step loss=$((1000000 - step))"
-        echo $step >"$PHASED_OUT/new" && mv "$PHASED_OUT/new" "$PHASED_OUT/step_$step.ckpt"
+        printf '%06d\n' $step >"$PHASED_OUT/new" && mv "$PHASED_OUT/new" "$PHASED_OUT/step_$step.ckpt"
       done
     checkpoint: {path: "$PHASED_OUT/step_{step}.ckpt", save_time: 5s}
     gate: {falling: last(loss) < first(loss)}
+    linger: 2m # a slow machine needs long to decide the gate
   second:
     after: first
     resources: {nodes: 1, gpus: h100:1, time: 2m} # fits into what is left of that job
