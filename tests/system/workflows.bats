@@ -31,6 +31,8 @@ is_under_way() {
 # machine too.
 preempted_once() {
     eventually 60 is_under_way "$1/$2"
+    # Slurm preempts with SIGCONT and SIGTERM. Until then, the training must not come to its end.
+    pkill -STOP -f "^phase-model train .*$PHASED_HOME/runs/$1/$2/"
     srun -p prod -N 2 --gres=gpu:h100:8 --job-name=preemptor true
     eventually 90 state "$1" succeeded
     [ "$(record "SELECT group_concat(outcome, ' ') FROM run JOIN phase ON phase.id = run.phase
