@@ -12,8 +12,10 @@ setup() {
     write_program >train.py
     write_launcher >launcher
     declare -gA workflows=()
+    minutes=20 # the time limit
 }
 teardown() {
+    scontrol update PartitionName=preempt GraceTime=5 || true
     cd /
     home_down
 }
@@ -62,7 +64,7 @@ LAUNCHER
 # script OPTION... <BODY: an sbatch script with these options and this body.
 script() {
     printf '#!/bin/bash\n'
-    printf '#SBATCH %s\n' --job-name=train --time=2 --gres=gpu:h100:1 "$@"
+    printf '#SBATCH %s\n' --job-name=train --time=$minutes --gres=gpu:h100:1 "$@"
     cat
 }
 
@@ -101,15 +103,15 @@ exec python3 train.py --beside
 BODY
         ;;
     phase)
-        cat <<'SPEC'
+        cat <<SPEC
 name: train
 phases:
   train:
-    resources: {nodes: 1, gpus: h100:1, time: 2m}
+    resources: {nodes: 1, gpus: h100:1, time: ${minutes}m}
     launch: node
     run: srun --overlap --nodes=1 --ntasks=1 python3 train.py
     progress: {step: step, total: 100000}
-    checkpoint: {path: "$PHASED_OUT/{step}.saved", save_time: 10s}
+    checkpoint: {path: "\$PHASED_OUT/{step}.saved", save_time: 10s}
 SPEC
         ;;
     launcher) script --nodes=2 --ntasks-per-node=1 <<<'srun bash launcher' ;;
@@ -176,6 +178,7 @@ each() {
 }
 
 @test "programs under srun save when they are preempted, and resume" {
+    scontrol update PartitionName=preempt GraceTime=60 # at the end of a grace, Slurm signals again
     start_all
     srun -p prod -N 2 --gres=gpu:h100:8 sleep 1
     all_have_saved 1
@@ -200,12 +203,13 @@ each() {
 
 # Slurm signals only the batch script, some time before the limit. It looks every 30 s.
 @test "programs under srun save at the time limit" {
+    minutes=2 # to a lead that has begun with a much later limit, the signal means a preemption
     start_all
     # The time counts from now, so that a slow start does not matter.
     squeue -h -o %i | xargs -I JOB scontrol update JobId=JOB EndTime=now+60
     for shape in "${!programs[@]}"; do eventually 180 has_lines "$shape" told 1; done
     all_have_saved 1
-    [ "$(record "SELECT DISTINCT outcome FROM run WHERE attempt = 1 AND state = 'ended'")" = timed_out ]
+    eventually 60 record_says "SELECT count(*) FROM run WHERE attempt = 1 AND outcome = 'timed_out'" ${#programs[@]}
 }
 
 # nothing_has VARIABLE=VALUE: no process has it in its environment.
