@@ -98,26 +98,34 @@ sampler_is_gone() {
     catalogue=$("$(dirname "$worker")/phasectl" failures --file "$home/none" --json | jq -c '{failures: .}')
     new_run 1 "{\"env\": {\"PHASED_NVML\": \"$driver\", \"FAKE_NVML_FILE\": \"$home/words\"},
         \"resources\": {\"nodes\": 1, \"gpus\": 8}, \"launch\": \"node\", \"run\": $(script "
-        until [ -s $home/words ] && grep -q xid $home/words; do sleep 0.05; done
+        until [ -e $home/fail ]; do sleep 0.05; done
         echo 'RuntimeError: CUDA error: unspecified launch failure'
         exit 1")}" "$catalogue"
     start_lead 1
     await told 'select(.type == "gpus")'
     drive xid=79
+    await warned "GPU 1 reported Xid 79"
+    : >"$home/fail"
     await_lead 1
     [ "$(outcome 1 '[.cause, .failure.name, .failure.rank, .failure.blame, .node]')" = \
         '["node_fail","gpu_lost",null,"node","n1"]' ]
     [ "$(outcome 1 .message)" = "the node lost a GPU on n1: GPU 1 reported Xid 79" ]
     # An Xid of the program's own mistakes does not.
     drive ""
+    rm "$home/fail"
     jq '.run = 2 | .attempt = 2 | .run_dir |= sub("/1$"; "/2")' "$home/phase/1/run.json" >"$home/again.json"
     new_run 2 '{"run": "true"}'
     cp "$home/again.json" "$home/phase/2/run.json"
     start_lead 2
     await grep -q gpus "$home/phase/2/journal/n1.jsonl"
     drive xid=31
+    await grep -q 'reported Xid 31' "$home/phase/2/journal/n1.jsonl"
+    : >"$home/fail"
     await_lead 1
     [ "$(outcome 2 '[.cause, .failure.name, .node]')" = '["exit","cuda_code",null]' ]
+    # The driver also had 1.5 s after the failure to report it.
+    failed=$(date +%s.%N -d "$(grep -h 'CUDA error' "$home/phase/2/log/"* | cut -d' ' -f1)")
+    [ "$(outcome 2 ".ended - $failed >= 1.5")" = true ]
 }
 
 @test "GPUs that stay idle for long are named, and a warning says when they work again" {
