@@ -1,5 +1,14 @@
 # Shared by the bats files about requeued jobs. Load it after training.bash.
 
+# A job has a minute to end. Within this time the lead calls scontrol several times, and a call may take
+# seconds on a busy machine.
+requeue_up() {
+    sandbox_up 2
+    sed -i 's/^KillWait=.*/KillWait=60/; s/ GraceTime=.*/ GraceTime=60/' "$SLURM_CONF"
+    scontrol reconfigure
+    reference_up
+}
+
 # job N: the Slurm id of job N of the record.
 job() {
     record "SELECT slurm_id FROM job WHERE id = $1"

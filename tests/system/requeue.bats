@@ -6,10 +6,7 @@ load phased.bash
 load training.bash
 load requeue.bash
 
-setup_file() {
-    sandbox_up 2
-    reference_up
-}
+setup_file() { requeue_up; }
 teardown_file() { sandbox_down; }
 setup() { home_up; }
 teardown() {

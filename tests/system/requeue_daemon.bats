@@ -6,10 +6,7 @@ load phased.bash
 load training.bash
 load requeue.bash
 
-setup_file() {
-    sandbox_up 2
-    reference_up
-}
+setup_file() { requeue_up; }
 teardown_file() { sandbox_down; }
 setup() { home_up; }
 teardown() {
@@ -56,7 +53,7 @@ makes_steps() {
     daemon_kill
     preempt
     eventually 60 eval '[[ $(scontrol show job "$(job 1)") = *JobState=PENDING* ]]'
-    rm "$PHASED_HOME/runs/$workflow/train/1/outcome.json"
+    rm -f "$PHASED_HOME/runs/$workflow/train/1/outcome.json"
     : >"$PHASED_HOME/runs/$workflow/train/1/journal/lead.jsonl"
     begin_soon "$(job 1)" 1
     eventually 120 test -s "$PHASED_HOME/runs/$workflow/train/2/outcome.json"
