@@ -43,7 +43,7 @@ name: steps
 price: {per_gpu_hour: 3600}
 phases:
   train:
-    resources: {gpus: h100:1, time: 5m}
+    resources: {gpus: h100:1, time: 1h}
     launch: rank
     preflight: off
     params: {steps: 10}
@@ -66,7 +66,7 @@ resuming() {
 name: resuming
 phases:
   train:
-    resources: {gpus: h100:1, time: 5m}
+    resources: {gpus: h100:1, time: 1h}
     launch: rank
     preflight: off
     checkpoint: {path: "$PHASED_OUT/step-{step}"}
@@ -81,7 +81,7 @@ phases:
     progress: {step: step, total: 8402}
   evaluate:
     after: train
-    resources: {gpus: h100:1, time: 5m}
+    resources: {gpus: h100:1, time: 1h}
     launch: rank
     preflight: off
     run: echo 'step 1 | score 5'
