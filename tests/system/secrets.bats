@@ -19,9 +19,9 @@ teardown() {
     home_down
 }
 
-# A training that says which values it has, by their digests.
+# secret_training STEP...: a training that says which values it has, by their digests.
 secret_training() {
-    training 110 | sed -e "s|^name: .*|&\nsecrets: [PLAIN]\nenv: {HF_TOKEN: $file, ADDRESS: '$url'}|" \
+    training "$@" | sed -e "s|^name: .*|&\nsecrets: [PLAIN]\nenv: {HF_TOKEN: $file, ADDRESS: '$url'}|" \
         -e 's|^      echo .*|&\n      for value in "$WANDB_API_KEY" "$HF_TOKEN" "$PLAIN" "$ADDRESS"; do printf %s "$value" \| sha256sum; done >>"$PHASED_OUT/had"|'
 }
 
@@ -84,7 +84,7 @@ answers() {
 
 @test "values are in one file only, also after a requeue with a restart, and go when the workflow succeeds" {
     phasectl daemon start
-    secret_training | submit_secrets
+    secret_training 110 130 | submit_secrets
     eventually 60 past 1/train 25
     [ "$(stat -c '%a %U' "$PHASED_HOME/secrets/1")" = "600 $(id -un)" ]
     [ "$(stat -c %a "$PHASED_HOME/secrets")" = 700 ]
@@ -98,6 +98,7 @@ answers() {
     hides "$BATS_TEST_TMPDIR/answers"
     grep -q '^WANDB_API_KEY=(secret)$' "$BATS_TEST_TMPDIR/answers"
     grep -q 'HF_TOKEN: "(secret)"' "$BATS_TEST_TMPDIR/answers"
+    touch "$PHASED_HOME/runs/1/train/out/go"
     eventually 100 state 1 succeeded
     had 2
     [ "$(outcomes)" = 'preempted succeeded' ]
@@ -107,7 +108,7 @@ answers() {
 
 @test "a lead that goes on alone has the values, and writes them nowhere" {
     phasectl daemon start
-    secret_training | submit_secrets
+    secret_training 110 | submit_secrets
     eventually 60 past 1/train 25
     daemon_kill
     preempt
