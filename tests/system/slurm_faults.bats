@@ -115,11 +115,12 @@ limit_of() {
 @test "a phase longer than its partition allows gets the allowed time, or is refused without a checkpoint" {
     scontrol update PartitionName=preempt MaxTime=7
     phasectl daemon start
-    workflow=$(training | submit)
+    workflow=$(training 110 | submit)
     eventually 60 past "$workflow/train" 5
     limit_of 7:00
     knows_limit() { [ "$(record 'SELECT time_s FROM job')" = 420 ]; }
     eventually 60 knows_limit
+    touch "$PHASED_HOME/runs/$workflow/train/out/go"
     eventually 60 state "$workflow" succeeded
     workflow=$(training | grep -v checkpoint: | submit)
     eventually 60 state "$workflow/train" held
@@ -131,12 +132,13 @@ limit_of() {
     phasectl daemon start
     scontrol create reservation ReservationName=maintenance StartTime=now+15minutes Duration=60 \
         Nodes=ALL Flags=MAINT,IGNORE_JOBS Users=root
-    workflow=$(training | submit)
+    workflow=$(training 110 | submit)
     eventually 90 past "$workflow/train" 5
     minutes=$(squeue -h -o %l | cut -d: -f1)
     scontrol delete ReservationName=maintenance
     [ "$minutes" -ge 10 ]
     [ "$minutes" -le 15 ]
+    touch "$PHASED_HOME/runs/$workflow/train/out/go"
     eventually 120 state "$workflow" succeeded
 }
 
@@ -182,7 +184,9 @@ is_held_pending() {
 
 # The controller is killed, and starts again with a state that was saved earlier.
 roll_back() {
-    kill -KILL "$(cat "$SANDBOX/pid/slurmctld")"
+    controller=$(cat "$SANDBOX/pid/slurmctld")
+    kill -KILL "$controller"
+    eventually 60 process_has_ended "$controller"
     rm -rf "$SANDBOX/state"
     cp -a "$SANDBOX/state.before" "$SANDBOX/state"
     "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes 2 >/dev/null
@@ -200,7 +204,9 @@ is_warned() {
     eventually 60 is_known
     eventually 60 grep -qsaF "$(record 'SELECT token FROM job')" "$SANDBOX/state/job_state"
     rm -rf "$SANDBOX/state.before"
+    kill -STOP "$(cat "$SANDBOX/pid/slurmctld")" # a save renames files
     cp -a "$SANDBOX/state" "$SANDBOX/state.before"
+    kill -CONT "$(cat "$SANDBOX/pid/slurmctld")"
     scancel "$job"
     eventually 60 state "$workflow/train" held
     # The daemon sees that the job is back.
