@@ -16,7 +16,7 @@ setup() {
 teardown() { home_down; }
 
 @test "without TCP a workflow runs to its end, with a promotion in place" {
-    workflow=$(two_phases | submit)
+    workflow=$(two_phases | sed 's/^  first:/&\n    linger: 2m/' | submit)
     eventually 120 state "$workflow" succeeded
     [ "$(record "SELECT group_concat(outcome) FROM run")" = succeeded,succeeded ]
     [ "$(record 'SELECT count(*) FROM job')" = 1 ]
@@ -24,11 +24,11 @@ teardown() { home_down; }
 }
 
 @test "without TCP a run that is held stops with a checkpoint, and resumes from it" {
-    workflow=$(training | sed 's/iterations: 150/iterations: 700/' | submit)
+    workflow=$(training 110 | submit)
     eventually 60 past "$workflow/train" 5
     phasectl hold "$workflow"
     eventually 60 state "$workflow" held
-    [ "$(record "SELECT outcome || ' ' || (last_step < 700) FROM run")" = 'cancelled 1' ]
+    [ "$(record "SELECT outcome || ' ' || (last_step < 150) FROM run")" = 'cancelled 1' ]
     phasectl release "$workflow"
     eventually 120 state "$workflow" succeeded
     [ "$(record 'SELECT last_step FROM run WHERE attempt = 1')" = \
