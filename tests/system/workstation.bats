@@ -31,11 +31,7 @@ defaults:
   launch: node
   run: |
     echo "$CUDA_VISIBLE_DEVICES $CUDA_DEVICE_ORDER" >"$(dirname "$PHASED_OUT")/../seen-$PHASED_PHASE"
-    for _ in $(seq 300); do
-      [ "$(ls "$(dirname "$PHASED_OUT")/../"seen-* | wc -l)" = 2 ] && break
-      sleep 0.1
-    done
-    ls "$(dirname "$PHASED_OUT")/../"seen-* | wc -l
+    until [ "$(ls "$(dirname "$PHASED_OUT")/../"seen-* | wc -l)" = 2 ]; do sleep 0.1; done
     echo step=1 loss=2
 phases:
   a: {}
