@@ -52,7 +52,7 @@ running_jobs_are() {
     export SLURM_CONF=$folder/a/slurm.conf
     [ "$(sinfo -h -p prod -o '%D %t %G')" = "4 idle gpu:h100:8" ]
     [ "$(sinfo -h -p preempt -o '%D %t %G')" = "4 idle gpu:h100:8" ]
-    run srun -N 2 --gres=gpu:h100:4 sh -c 'echo $CUDA_VISIBLE_DEVICES'
+    run srun -Q -N 2 --gres=gpu:h100:4 sh -c 'echo $CUDA_VISIBLE_DEVICES'
     [ "$output" = $'0,1,2,3\n0,1,2,3' ]
 }
 
@@ -104,8 +104,8 @@ running_jobs_are() {
 @test "start repairs the parts that have died, and keeps the job that runs" {
     "$sandbox" start "$folder/a" --nodes 2
     export SLURM_CONF=$folder/a/slurm.conf
-    sbatch -Q -N 1 -w n1 -o /dev/null --wrap 'sleep 1000'
-    wait_for running_jobs_are 1
+    sbatch -Q -N 1 -w n1 -o /dev/null --wrap "touch $folder/up; sleep 1000"
+    wait_for test -e "$folder/up"
     # A controller that is stopped properly saves its state. A killed controller may forget what
     # ran.
     controller=$(cat "$folder/a/pid/slurmctld")
@@ -333,7 +333,7 @@ Type=l4 File=$folder/dev/nvidia6" ]
 @test "a job on real GPUs has the time that Slurm promises to save when the sandbox stops" {
     FAKE_NVML=count=2,minors=2 gpus
     export SLURM_CONF=$folder/a/slurm.conf
-    sbatch -Q -o "$folder/out" --wrap "trap 'trap \"\" TERM; sleep 24; touch $folder/saved; exit' TERM
+    sbatch -Q -o "$folder/out" --wrap "trap 'trap \"\" TERM; sleep 18; touch $folder/saved; exit' TERM
         echo up; while :; do sleep 0.1; done"
     wait_for grep -qs up "$folder/out"
     "$sandbox" stop "$folder/a"
@@ -366,7 +366,7 @@ job_waits() {
     [ "$status" = 0 ]
     [ "${lines[0]}" = "sandbox: the GPUs have no types, because GPUs of one type are not side by side" ]
     [ "$(nodes_in_slurm)" = "1 idle gpu:3" ]
-    SLURM_CONF=$folder/a/slurm.conf run srun --gres=gpu:3 sh -c 'echo $CUDA_VISIBLE_DEVICES'
+    SLURM_CONF=$folder/a/slurm.conf run srun -Q --gres=gpu:3 sh -c 'echo $CUDA_VISIBLE_DEVICES'
     [ "$output" = 0,1,2 ]
 }
 
