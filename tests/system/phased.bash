@@ -25,10 +25,10 @@ sandbox_down() {
 skip_all() { export SKIP_ALL=$1; }
 skips() { [ -z "${SKIP_ALL:-}" ] || skip "$SKIP_ALL"; }
 
-# Sends SIGKILL, if the daemon runs.
+# Sends SIGKILL, if the daemon runs, and waits for its end. Until then, the daemon has its lock.
 daemon_kill() {
     local pid
-    pid=$(daemon_pid) && kill -KILL "$pid"
+    pid=$(daemon_pid) && kill -KILL "$pid" && eventually 60 process_has_ended "$pid"
     true
 }
 
