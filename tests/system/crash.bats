@@ -23,8 +23,6 @@ gone_or_done() {
     daemon_is_gone || state 1 succeeded
 }
 
-has_cluster() { [ "$(record 'SELECT cluster FROM lease')" = sandbox ]; }
-
 # crash_at POINT: runs one workflow. A daemon dies at this point, and another daemon takes over.
 crash_at() {
     local jobs

@@ -30,7 +30,7 @@ tests_system_test_cluster_LDADD = $(SLURM_CLUSTER_LIBS) $(CMOCKA_LIBS)
 endif
 
 TESTS += tests/system/faults.bats
-EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats \
+EXTRA_DIST += tests/system/phased.bash tests/system/process.bash tests/system/crash.bats tests/system/faults.bats \
 	tests/system/recovery.bats tests/system/requeue.bats \
 	tests/system/requeue_daemon.bats tests/system/requeue.bash \
 	tests/system/slurm_faults.bats tests/system/training.bash tests/system/training.py \

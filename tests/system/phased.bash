@@ -4,6 +4,8 @@
 #   setup_file() { sandbox_up; }     teardown_file() { sandbox_down; }
 #   setup() { home_up; }             teardown() { home_down; }
 
+load ../system/process.bash
+
 SRC=${SRC:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 BIN=${BIN:-$SRC/build/bin}
 PATH=$BIN:$PATH:/usr/sbin
@@ -95,9 +97,8 @@ eventually() {
     done
 }
 
-# Whether a background process of this shell has ended. The kernel is asked for its state: until the
-# shell notices the end, `kill -0` succeeds.
-process_has_ended() { ! grep -qs '^State:[[:space:]]*[^Z]' "/proc/$1/status"; }
+# Whether the daemon knows its cluster. Before that, a submission to Slurm is put off.
+has_cluster() { [ "$(record 'SELECT cluster FROM lease')" = sandbox ]; }
 
 no_job_completes() { local jobs; jobs=$(squeue -h -t COMPLETING -o %i) && [ -z "$jobs" ]; }
 

@@ -1,5 +1,7 @@
 # quickstart with its own Makefile and its own phasectl: what it runs, and what it ends.
 
+load process.bash
+
 setup() {
     SRC=${SRC:-$BATS_TEST_DIRNAME/../..}
     DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
@@ -174,11 +176,10 @@ SH
     OTHER=$!
     "$DIR/quickstart" check
     for _ in $(seq 500); do
-        grep -qs '^State:[[:space:]]*[^Z]' "/proc/$CHILD/status" || break
+        ! process_has_ended "$CHILD" || break
         sleep 0.02
     done
-    run grep '^State:[[:space:]]*[^Z]' "/proc/$CHILD/status" # pid 1 may not have reaped it yet
-    [ "$status" != 0 ]
+    process_has_ended "$CHILD"
     kill "$OTHER"
 }
 

@@ -2,6 +2,7 @@
 # for the GPUs: what is started, waited for, judged, recorded and compared.
 
 bats_require_minimum_version 1.5.0
+load ../system/process.bash
 
 setup() {
     BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -104,7 +105,7 @@ row() {
     row peers passed ""
     pid=$(cat "$DIR/pid-hbm")
     for ((i = 0; i < 100; i++)); do # killed, and at most waiting to be reaped
-        grep -qs '^State:[[:space:]]*[^Z]' "/proc/$pid/status" || return 0
+        ! process_has_ended "$pid" || return 0
         sleep 0.1
     done
     false

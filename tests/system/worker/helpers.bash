@@ -1,5 +1,7 @@
 # Shared by the tests of phase-worker: a home with a fake daemon, run folders, a lead without Slurm.
 
+load ../system/process.bash
+
 worker_setup() {
     source_dir=${SRC:-$BATS_TEST_DIRNAME/../..}
     worker=$(realpath "${BIN:-$source_dir/build/bin}/phase-worker") # as programs of a job name it
@@ -173,12 +175,6 @@ journal() {
 
 record() {
     read_json "$3" "$home/record/$1/$2.jsonl"
-}
-
-# Whether a background process of this shell has ended. The kernel is asked for its state: until the
-# shell notices the end, `kill -0` succeeds.
-process_has_ended() {
-    ! grep -qs '^State:[[:space:]]*[^Z]' "/proc/$1/status"
 }
 
 # await_lead [STATUS]: waits until the lead has ended with this exit code.
