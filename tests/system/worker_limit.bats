@@ -74,7 +74,7 @@ told_between() {
     export SLURM_JOB_END_TIME=$((end + 60))
     run_to_limit
     await_lead 1
-    told_between 12 -60
+    told_between 12 -30 # by the old limit: -50
 }
 
 @test "a job in the state SIGNALING still has its time" {
