@@ -102,19 +102,22 @@ static void inquiry_called(void *context, int code, const char *output)
         inquiry_finish(inquiry, &answer); /* without an answer the fields are empty */
 }
 
+static void inquiry_begin(const struct inquiry *of)
+{
+    struct inquiry *inquiry = xmalloc(sizeof *inquiry);
+    *inquiry = *of;
+    inquiry_call(inquiry, STDOUT_FILENO, inquiry_called);
+}
+
 void inquiry_start(uv_loop_t *loop, int64_t job_id, bool is_other, inquiry_done *done,
                    void *context)
 {
-    struct inquiry *inquiry = xmalloc(sizeof *inquiry);
-    *inquiry = (struct inquiry){loop, job_id, is_other, INQUIRY_TIMEOUT_MS, done, context};
-    inquiry_call(inquiry, STDOUT_FILENO, inquiry_called);
+    inquiry_begin(&(struct inquiry){loop, job_id, is_other, INQUIRY_TIMEOUT_MS, done, context});
 }
 
 void inquiry_start_patient(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context)
 {
-    struct inquiry *inquiry = xmalloc(sizeof *inquiry);
-    *inquiry = (struct inquiry){loop, job_id, false, INQUIRY_PATIENT_MS, done, context};
-    inquiry_call(inquiry, STDOUT_FILENO, inquiry_called);
+    inquiry_begin(&(struct inquiry){loop, job_id, false, INQUIRY_PATIENT_MS, done, context});
 }
 
 bool inquiry_says_over(const struct inquiry_answer *answer, const struct phase_life *life)

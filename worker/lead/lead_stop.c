@@ -51,7 +51,7 @@ static void lead_told_at_end(void *context, const struct inquiry_answer *answer)
 
 /* A requeued job that is taken for a finished job is lost. So the lead waits long for a slow
  * controller. A controller that is down delays the end of each run by that time. After a signal
- * Slurm soon kills the lead, too. */
+ * Slurm soon kills the lead, too. A signal that comes later does not end this wait. */
 static void lead_ask_at_end(struct lead *lead)
 {
     lead->is_asking = true;
