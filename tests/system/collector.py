@@ -151,9 +151,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-# The kernel gives no port below 20000 to a client while no collector has the port.
-port = int(read("port", random.randrange(10000, 20000)))
-server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+def listen():
+    """Listens at the port of an earlier collector, or at a port that the kernel gives to no client."""
+    known = read("port", None)
+    while True:
+        port = int(known or random.randrange(10000, 20000))
+        try:
+            return http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        except OSError:
+            if known:
+                raise
+
+
+server = listen()
 with open(os.path.join(folder, "port.new"), "w") as file:
     file.write("%d\n" % server.server_address[1])
 os.rename(os.path.join(folder, "port.new"), os.path.join(folder, "port"))

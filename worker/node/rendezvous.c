@@ -22,7 +22,7 @@
 
 enum {
     RENDEZVOUS_PORT_MIN = 10000,
-    RENDEZVOUS_PORT_END = 30000, /* from here on, Kubernetes may use ports */
+    RENDEZVOUS_PORT_END = 20000, /* from here on, daemons have their pages */
     RENDEZVOUS_TRIES = 100,
 };
 
@@ -62,9 +62,10 @@ static unsigned rendezvous_kernel_port(void)
     return is_known ? first : 0;
 }
 
-/* The ranks bind the port seconds after it was picked. Until then, the kernel may give it to any
- * program that asks for a free port. So a port of loopback is one that the kernel gives to nobody.
- * Of another address, a firewall may open only the ports that the kernel gives. */
+/* The ranks bind the port seconds after it was picked. Until then, the kernel may give its own
+ * ports to any program that asks for a free port. So the port is one that the kernel gives to
+ * nobody. A firewall between nodes may open only the kernel's ports, so other addresses get one of
+ * these. */
 static int rendezvous_bind_local(unsigned *ret_port)
 {
     const struct in_addr address = {.s_addr = htonl(INADDR_LOOPBACK)};
