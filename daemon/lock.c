@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int lock_refuse(int fd, const char *path, int cause, struct error *err)
@@ -25,10 +27,19 @@ static int lock_refuse(int fd, const char *path, int cause, struct error *err)
                      path);
 }
 
-int lock_take(const char *path, struct error *err)
+/* Whether the descriptor is of the file at `path`. */
+static bool lock_is_of(int fd, const char *path)
+{
+    struct stat own, file;
+    return fd >= 0 && fstat(fd, &own) == 0 && lstat(path, &file) == 0 &&
+           own.st_dev == file.st_dev && own.st_ino == file.st_ino;
+}
+
+int lock_take(const char *path, int kept, struct error *err)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd =
+        lock_is_of(kept, path) ? kept : open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set(err, -errno, "could not open %s: %s", path, strerror(errno));
     if (fcntl(fd, F_SETLK, &lock) < 0) {

@@ -5,8 +5,10 @@
 struct error;
 
 /* Locks the file at `path`, and makes the file if needed. Writes the id of this process into the
- * file. Returns the descriptor, which holds the lock until it is closed. -EBUSY: `err` names the
- * process that has the lock. */
-int lock_take(const char *path, struct error *err);
+ * file. `kept` is the descriptor of the lock that this process had before it executed itself, or
+ * -1. It is used if it is still of this file. Returns the descriptor, which holds the lock until
+ * the process closes this or any other descriptor of the file. -EBUSY: `err` names the process that
+ * has the lock. */
+int lock_take(const char *path, int kept, struct error *err);
 
 #endif

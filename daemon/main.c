@@ -217,7 +217,7 @@ static int prepare_home(struct daemon *daemon, const struct options *options, st
         status = home_make(&daemon->home, err);
     if (status < 0)
         return status;
-    daemon->lock = options->lock >= 0 ? options->lock : lock_take(daemon->home.lock, err);
+    daemon->lock = lock_take(daemon->home.lock, options->lock, err);
     if (daemon->lock < 0)
         return daemon->lock;
     home_choose_slurm(&daemon->home);
@@ -427,7 +427,7 @@ static int serve(struct options *options)
     daemon_fini(&daemon);
     options->lock = daemon.begins_anew ? daemon.lock : -1;
     /* Nobody else would start the daemon again. slurm.conf may be half written, or a disk may be
-     * full. */
+     * full. Meanwhile the lock is free, so a person can start another daemon. */
     if (status < 0 && status != -EINTR && daemon.lock >= 0 && options->tries > 0) {
         log_line("cannot start again: trying once more in %d s", RENEWAL_AGAIN_S);
         uv_sleep(1000 * RENEWAL_AGAIN_S); /* signals end the process now */
@@ -442,7 +442,7 @@ static int serve(struct options *options)
     return daemon.begins_anew ? BEGINS_ANEW : 0;
 }
 
-/* Learns what this process was before it executed itself. */
+/* Reads what begin_anew() has told this process. */
 static void find_renewal(struct options *options)
 {
     const char *text = getenv("PHASED_RENEWAL");
@@ -469,7 +469,8 @@ static int begin_anew(const struct options *options, char **argv)
     (void)setenv("PHASED_RENEWAL", renewal, 1); /* if this fails, there is only one try */
     service_be_patient(&options->service, true, "beginning anew");
     service_hand_on(&options->service);
-    /* Libraries may have left some open. The lock stays: else it would seem that no daemon runs. */
+    /* Libraries may have left some open. The lock stays: otherwise it would seem that no daemon
+     * runs. */
     if (lock > STDERR_FILENO + 1)
         (void)close_range(STDERR_FILENO + 1, (unsigned)lock - 1, 0);
     (void)close_range((unsigned)(lock > STDERR_FILENO ? lock : STDERR_FILENO) + 1, ~0U, 0);

@@ -331,7 +331,7 @@ start_with_locked_record() {
     [ "$(phasectl daemon status --json | jq .started)" = "$began" ]
     sed -i 's/^#SlurmctldHost/SlurmctldHost/' "$SLURM_CONF"
     "$SRC/etc/sandbox/sandbox" stop "$SANDBOX"
-    sed -i 's/^SlurmctldPort=.*/SlurmctldPort=19000/' "$SLURM_CONF" # of which a start takes it
+    sed -i 's/^SlurmctldPort=.*/SlurmctldPort=9817/' "$SLURM_CONF" # a start takes the port from there
     "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes 2
     is_submitted() { id=$(two_phases | submit) && [ -n "$id" ]; }
     eventually 60 is_submitted # not while the daemon begins anew
@@ -353,7 +353,7 @@ start_with_locked_record() {
 #!/bin/sh
 case \$* in *--check-slurm*) exec "$BIN/phased" "\$@" ;; esac # first the daemon tries the configuration
 touch "$PHASED_HOME/waits"
-until [ -e "$PHASED_HOME/go" ]; do sleep 0.1; done
+until [ -e "$PHASED_HOME/go" ]; do [ -d "$PHASED_HOME" ] || exit; sleep 0.1; done
 exec "$BIN/phased" "\$@"
 SH
     chmod +x "$programs/bin/phased"
@@ -364,9 +364,12 @@ SH
     run phasectl daemon status
     [ "$status" = 1 ]
     [[ $output == *"is starting or ending"* ]]
+    rm "$PHASED_HOME/phased.lock" # the daemon makes and locks another file
     touch "$PHASED_HOME/go"
     eventually 60 phasectl daemon status
     [ "$(daemon_pid)" = "$pid" ]
+    [ "$(cat "$PHASED_HOME/phased.lock")" = "$pid" ]
+    run -3 phased --home "$PHASED_HOME"
 }
 
 @test "a daemon whose process is stopped does not answer, and phasectl says how it goes on" {

@@ -85,7 +85,7 @@ static void serve(const struct world *world)
     (void)signal(SIGXFSZ, SIG_IGN);
     int lock = -1;
     if (home_init(&served.home, world->home, &err) < 0 ||
-        (lock = lock_take(served.home.lock, &err)) < 0 ||
+        (lock = lock_take(served.home.lock, -1, &err)) < 0 ||
         file_make_folders(served.home.runs, 0700, &err) < 0 ||
         store_open(served.home.database, served.home.runs, &served.store, &err) < 0)
         die(&err);
