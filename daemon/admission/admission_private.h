@@ -27,7 +27,7 @@ struct limits {
     char problem[REASON_MAX]; /* what is wrong with it */
     bool is_read;             /* false: the next look reads it, even if it has not changed */
     struct stat seen;
-    int64_t empty_ms; /* when the file was first seen to be empty; 0: it is not */
+    int64_t empty_ms; /* since when the file is empty while the old limits hold; 0: they do not */
 };
 
 /* The largest part of a budget that is spent; 1 is the whole budget. A cost whose price is not

@@ -15,7 +15,7 @@ enum { LIMITS_EMPTY_MS = 2000 };
 
 /* Whether the file was emptied a moment ago, as a shell or an editor does before it writes the new
  * text. */
-static bool limits_are_in_work(struct limits *limits, const struct stat *now)
+static bool limits_are_being_written(struct limits *limits, const struct stat *now)
 {
     if (limits->seen.st_size == 0 || !S_ISREG(now->st_mode) || now->st_size > 0)
         limits->empty_ms = 0;
@@ -31,7 +31,7 @@ const json_t *limits_get(struct admission *admission)
     struct stat now;
     if (stat(path, &now) < 0)
         now = (struct stat){0};
-    if (limits_are_in_work(limits, &now) ||
+    if (limits_are_being_written(limits, &now) ||
         (limits->is_read && file_is_unchanged(&limits->seen, &now)))
         return limits->file;
     struct spec_problems problems = {0};

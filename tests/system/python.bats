@@ -301,7 +301,7 @@ phased: wandb does not keep up; the training goes on
 phased: 10010 calls of metric() did not reach wandb
 SAID
     mirrored 'run = phased.mirror("wandb"); phased.metric(1, loss=1); begun = time.time()
-run.finish(); assert 4 < time.time() - begun; print("on")'
+run.finish(); assert 4 < time.time() - begun < 60; print("on")'
     [ "$status $output" = '0 on' ]
     [ "$stderr" = 'phased: 1 calls of metric() did not reach wandb' ]
 }
