@@ -176,7 +176,7 @@ SH
     OTHER=$!
     "$DIR/quickstart" check
     for _ in $(seq 500); do
-        ! process_has_ended "$CHILD" || break
+        process_has_ended "$CHILD" && break
         sleep 0.02
     done
     process_has_ended "$CHILD"

@@ -105,7 +105,7 @@ row() {
     row peers passed ""
     pid=$(cat "$DIR/pid-hbm")
     for ((i = 0; i < 100; i++)); do # killed, and at most waiting to be reaped
-        ! process_has_ended "$pid" || return 0
+        process_has_ended "$pid" && return 0
         sleep 0.1
     done
     false
