@@ -4,7 +4,7 @@
 TESTS += tests/unit/test_model_gpu.bats tests/unit/test_model_gpu_generate.bats \
 	tests/unit/test_model_gpu_kernels.bats tests/tidy/tidy.sh tests/sim/mutations.sh
 include tests/storm/local.mk
-TESTS += tests/system/slurm_faults.bats tests/system/worker_slurm.bats tests/system/page.bats
+TESTS += tests/system/build.bats tests/system/slurm_faults.bats tests/system/worker_slurm.bats tests/system/page.bats
 TESTS += tests/system/daemon_successor.bats tests/system/recovery.bats
 LONG_UNIT_TESTS = tests/unit/test_daemon_faults tests/unit/test_daemon_journal tests/unit/test_daemon_queue
 if HAVE_CMOCKA

@@ -35,7 +35,6 @@ EXTRA_DIST += tests/system/phased.bash tests/system/process.bash tests/system/cr
 	tests/system/requeue_daemon.bats tests/system/requeue.bash \
 	tests/system/slurm_faults.bats tests/system/training.bash tests/system/training.py \
 	tests/system/silent.bats tests/system/failover.bats
-TESTS += tests/system/build.bats
 EXTRA_DIST += tests/system/build.bats tests/system/install.bats tests/system/tarball.bats tests/system/service.py
 EXTRA_DIST += tests/system/daemon_job.bats tests/system/daemon_successor.bats \
 	tests/system/daemon_job.bash
