@@ -95,7 +95,7 @@ static bool has_network(void)
 /* Whether the kernel gives this port to programs that ask for any port. */
 static bool is_given_to_anyone(unsigned port)
 {
-    unsigned first, last;
+    unsigned first = 0, last = 0;
     FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "r");
     assert_non_null(file);
     assert_int_equal(fscanf(file, "%u %u", &first, &last), 2);

@@ -54,7 +54,7 @@ static int rendezvous_bind(const struct in_addr *address, unsigned port, unsigne
 /* The first of the ports that the kernel gives to programs that ask for any port; 0: unknown. */
 static unsigned rendezvous_kernel_port(void)
 {
-    unsigned first;
+    unsigned first = 0;
     FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
     bool is_known = file && fscanf(file, "%u", &first) == 1;
     if (file)
