@@ -469,8 +469,8 @@ static int begin_anew(const struct options *options, char **argv)
     (void)setenv("PHASED_RENEWAL", renewal, 1); /* if this fails, there is only one try */
     service_be_patient(&options->service, true, "beginning anew");
     service_hand_on(&options->service);
-    /* Libraries may have left some open. The lock stays: otherwise it would seem that no daemon
-     * runs. */
+    /* Libraries may have left descriptors open. The lock stays: otherwise it would seem that no
+     * daemon runs. */
     if (lock > STDERR_FILENO + 1)
         (void)close_range(STDERR_FILENO + 1, (unsigned)lock - 1, 0);
     (void)close_range((unsigned)(lock > STDERR_FILENO ? lock : STDERR_FILENO) + 1, ~0U, 0);

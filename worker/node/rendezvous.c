@@ -56,16 +56,17 @@ static unsigned rendezvous_kernel_port(void)
 {
     unsigned first = 0;
     FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
-    bool is_known = file && fscanf(file, "%u", &first) == 1;
+    if (file && fscanf(file, "%u", &first) != 1)
+        first = 0;
     if (file)
         (void)fclose(file); /* nothing was written */
-    return is_known ? first : 0;
+    return first;
 }
 
 /* The ranks bind the port seconds after it was picked. Until then, the kernel may give its own
  * ports to any program that asks for a free port. So the port is one that the kernel gives to
- * nobody. A firewall between nodes may open only the kernel's ports, so other addresses get one of
- * these. */
+ * nobody. A firewall between nodes may open only the kernel's ports, so the kernel chooses the
+ * ports of other addresses. */
 static int rendezvous_bind_local(unsigned *ret_port)
 {
     const struct in_addr address = {.s_addr = htonl(INADDR_LOOPBACK)};
