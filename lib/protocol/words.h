@@ -2,8 +2,8 @@
  * and runs, the commands of people, how and why runs end, the entries of journals, the commands for
  * leads, and what leads and their agents tell each other.
  *
- * These rows generate the enums and the stored names. Tests compare the CHECKs in schema/ and the
- * diagram in daemon/core/README.md with the rows. */
+ * These rows generate the enums and the stored names. A test compares the CHECKs in schema/ with
+ * the rows. */
 #ifndef PHASED_LIB_PROTOCOL_WORDS_H
 #define PHASED_LIB_PROTOCOL_WORDS_H
 
