@@ -1,9 +1,9 @@
 /* What the core knows: workflows, their phases, runs, seats and allocations, as plain data.
  *
- * Only daemon/core changes these, only in core_decide(), and a state only through phase_move() and
- * run_move(). The store writes the rows that an effect names and reads them back at start; the API
- * reads them. Strings are owned by the workflow and freed with it. Times are milliseconds since
- * 1970 (0: not yet). */
+ * Only daemon/core changes these, and only in core_decide(). After its first state, a phase or run
+ * changes its state only through phase_move() and run_move(). The store writes the rows that an
+ * effect names and reads them back at start; the API reads them. Strings are owned by the workflow
+ * and freed with it. Times are milliseconds since 1970 (0: not yet). */
 #ifndef PHASED_DAEMON_CORE_MODEL_H
 #define PHASED_DAEMON_CORE_MODEL_H
 
