@@ -1,7 +1,7 @@
-/* Inside daemon/core: a decision while it is made, from one event to all effects. Every function of
- * the core takes the struct decision, reads the time of the event from it and adds effects to it.
- * The functions are grouped by file, the highest layer first. A file calls files below it only, and
- * tells files above it facts. */
+/* Inside daemon/core: a decision while it is made, from one event to all effects. A function takes
+ * the struct decision if it adds effects, tells facts or needs the event or its time. Other
+ * functions take only what they read or set. The functions are grouped by file, the highest layer
+ * first. A file calls files below it only, and tells files above it facts. */
 #ifndef PHASED_DAEMON_CORE_DECISION_H
 #define PHASED_DAEMON_CORE_DECISION_H
 
