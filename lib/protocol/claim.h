@@ -1,5 +1,6 @@
 /* Who serves something: `claim` in the folder of a job, and `lead.<n>` in the folder of a phase.
- * Each is made once, by the lead of a job (doc/protocol.md). */
+ * Each is made once, by the lead of a job. A host makes the `claim` of its own job
+ * (doc/protocol.md). */
 #ifndef PHASED_LIB_PROTOCOL_CLAIM_H
 #define PHASED_LIB_PROTOCOL_CLAIM_H
 
