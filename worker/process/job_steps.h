@@ -1,12 +1,12 @@
 /* The processes of this node that the programs of a run have started with srun. They belong to job
  * steps of Slurm, so they descend from slurmstepd and not from the agent.
  *
- * The worker signals these processes as Slurm would. It never signals their srun: at SIGTERM, srun
- * kills its program at once, and the program cannot save. The processes are recognised by their
- * environment, which srun passes on: the job, the node, the run's folder, and a job step that is
- * not the agent's. A program that changes its name (setproctitle) may overwrite its environment,
- * and some environments cannot be read. Such processes are recognised by their slurmstepd, if it
- * can be seen. Slurm's controller is not needed. */
+ * The worker signals these processes as Slurm would. Their srun gets no signal but SIGKILL: at
+ * SIGTERM, srun kills its program at once, and the program cannot save. The processes are
+ * recognised by their environment, which srun passes on: the job, the node, the run's folder, and a
+ * job step that is not the agent's. A program that changes its name (setproctitle) may overwrite
+ * its environment, and some environments cannot be read. Such processes are recognised by their
+ * slurmstepd, if it can be seen. Slurm's controller is not needed. */
 #ifndef PHASED_WORKER_PROCESS_JOB_STEPS_H
 #define PHASED_WORKER_PROCESS_JOB_STEPS_H
 
