@@ -1,5 +1,5 @@
 /* The CPU as a backend: memory, scratch, and sums over the ranks by TCP. The arithmetic is in
- * cpu_product.c, cpu_rows.c and cpu_attention.c. */
+ * cpu_product.c, cpu_rows.c, cpu_attention.c and cpu_draw.c. */
 #include "worker/model/cpu.h"
 #include "worker/model/kernels.h"
 

@@ -1,7 +1,7 @@
 /* The arithmetic of the model: each function is one kernel, some with their backward pass.
  *
- * Two backends implement this header, and one of them is linked: cpu.c and cpu_attention.c are the
- * plain reference, cuda/ is for GPUs. Nothing above this header knows which one it is. The code
+ * Two backends implement this header, and one of them is linked: the files cpu*.c are the plain
+ * reference, cuda/ is for GPUs. Nothing above this header knows which one it is. The code
  * above only uses the type kernel_number.
  *
  * All arrays of kernels are row-major and lie in the memory of the backend (kernels_memory()). A
