@@ -1,4 +1,4 @@
-/* Inside daemon/admission. Calls go down: queue.c, budget.c, month.c, then spending.c and
+/* Inside daemon/admission. Calls go down: queue.c, budget.c, month.c, then round.c, spending.c and
  * limits.c. */
 #ifndef PHASED_DAEMON_ADMISSION_PRIVATE_H
 #define PHASED_DAEMON_ADMISSION_PRIVATE_H

@@ -1,5 +1,5 @@
 /* Inside daemon/judge. Calls go down: judge.c, then matrix.c and remedy.c, then values.c and
- * revision.c. */
+ * revision.c. reuse.c stands alone. */
 #ifndef PHASED_DAEMON_JUDGE_PRIVATE_H
 #define PHASED_DAEMON_JUDGE_PRIVATE_H
 
