@@ -26,8 +26,18 @@ json_t *json_string_of(const char *text)
 
 const char *json_member_text(const json_t *object, const char *name)
 {
-    const char *text = json_string_value(json_object_get(object, name));
+    const char *text = json_member_string(object, name);
     return text ? text : "";
+}
+
+const char *json_member_string(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
+json_int_t json_member_integer(const json_t *object, const char *name)
+{
+    return json_integer_value(json_object_get(object, name));
 }
 
 double json_number(const json_t *json)

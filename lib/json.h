@@ -16,6 +16,10 @@ json_t *json_string_of(const char *text);
 
 /* Returns the text of a member; empty: there is no such member, or it has no text. */
 const char *json_member_text(const json_t *object, const char *name);
+/* The same, but NULL: there is no such member, or it has no text. */
+const char *json_member_string(const json_t *object, const char *name);
+/* Returns the whole number of a member; 0: there is no such member, or it has no whole number. */
+json_int_t json_member_integer(const json_t *object, const char *name);
 
 /* NaN: the value is not a number. */
 double json_number(const json_t *json);

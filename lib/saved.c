@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 
@@ -318,11 +319,6 @@ static json_t *saved_look_now(const char *text, int64_t after)
     return list;
 }
 
-static json_int_t saved_integer(const json_t *json, const char *name)
-{
-    return json_integer_value(json_object_get(json, name));
-}
-
 double saved_near_bytes(double whole)
 {
     return 0.99 * whole;
@@ -335,9 +331,9 @@ static bool saved_was_there(const json_t *there, const json_t *saved)
     for (size_t i = 0; i < json_array_size(there); i++) {
         const json_t *before = json_array_get(there, i);
         if (json_equal(before, saved) ||
-            (saved_integer(before, "step") == saved_integer(saved, "step") &&
-             saved_near_bytes((double)saved_integer(before, "bytes")) >
-                 (double)saved_integer(saved, "bytes")))
+            (json_member_integer(before, "step") == json_member_integer(saved, "step") &&
+             saved_near_bytes((double)json_member_integer(before, "bytes")) >
+                 (double)json_member_integer(saved, "bytes")))
             return true;
     }
     return false;
@@ -345,7 +341,7 @@ static bool saved_was_there(const json_t *there, const json_t *saved)
 
 static double saved_nine_tenths(const json_t *saved)
 {
-    return 0.9 * (double)saved_integer(saved, "bytes");
+    return 0.9 * (double)json_member_integer(saved, "bytes");
 }
 
 /* The least size of a whole checkpoint in bytes. Sizes vary a little, because numbers in the files
@@ -359,7 +355,7 @@ static double saved_least_bytes(const json_t *told, const json_t *left)
     if (count == 0)
         return least;
     for (size_t i = 0; i < count; i++) {
-        double bytes = (double)saved_integer(json_array_get(told, i), "bytes");
+        double bytes = (double)json_member_integer(json_array_get(told, i), "bytes");
         smallest = fmin(smallest, bytes);
         largest = fmax(largest, bytes);
     }
@@ -377,7 +373,7 @@ static json_int_t saved_least_files(const json_t *told)
         const char *path = json_string_value(json_object_get(saved, "path"));
         struct checkpoint_extent extent = {0};
         if (path && checkpoint_measure_all(path, json_object_get(saved, "paths"), &extent) == 0 &&
-            extent.bytes == (uint64_t)saved_integer(saved, "bytes"))
+            extent.bytes == (uint64_t)json_member_integer(saved, "bytes"))
             return (json_int_t)extent.files;
     }
     return 0;
@@ -392,7 +388,8 @@ static void saved_leave_out_torn(const json_t *told, json_t *left)
         const json_t *saved = json_array_get(left, i);
         if (json_array_size(json_object_get(saved, "paths")) <
                 json_array_size(json_object_get(last, "paths")) ||
-            saved_integer(saved, "files") < files || (double)saved_integer(saved, "bytes") < least)
+            json_member_integer(saved, "files") < files ||
+            (double)json_member_integer(saved, "bytes") < least)
             (void)json_array_remove(left, i); /* cannot fail: the index exists */
     }
 }
@@ -409,8 +406,8 @@ void saved_limit_lower(struct saved_limit *limit, int64_t step, int64_t time_ms)
 
 static bool saved_is_within(const struct saved_limit *limit, const json_t *saved)
 {
-    return saved_integer(saved, "step") < limit->step &&
-           saved_integer(saved, "newest_ns") / 1000000 < limit->time_ms;
+    return json_member_integer(saved, "step") < limit->step &&
+           json_member_integer(saved, "newest_ns") / 1000000 < limit->time_ms;
 }
 
 json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after,
@@ -426,12 +423,12 @@ json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after,
     for (size_t i = 0; i < json_array_size(now); i++) {
         json_t *saved = json_array_get(now, i);
         if (!json_is_string(json_object_get(saved, "path")) ||
-            saved_integer(saved, "step") <= after || !saved_is_within(limit, saved) ||
+            json_member_integer(saved, "step") <= after || !saved_is_within(limit, saved) ||
             saved_was_there(before, saved) || saved_was_there(left_out, saved))
             continue;
         json_t *copy = json_copy(saved);
         json_object_set_new(copy, "time",
-                            json_real((double)saved_integer(saved, "newest_ns") / 1e9));
+                            json_real((double)json_member_integer(saved, "newest_ns") / 1e9));
         (void)json_object_del(copy, "newest_ns"); /* cannot fail: the key exists */
         (void)json_array_append_new(left, copy);
     }

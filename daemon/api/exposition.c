@@ -46,11 +46,6 @@ static void exposition_value(struct text *text, double value)
         text_addf(text, "} %.10g\n", value);
 }
 
-static const char *exposition_text(const json_t *object, const char *name)
-{
-    return json_string_value(json_object_get(object, name));
-}
-
 /* --- GPUs ------------------------------------------------------------------------------------- */
 
 static const struct exposition_family {
@@ -90,11 +85,11 @@ static void exposition_gpu(const char *address, const json_t *gpu,
         return;
     text_addf(text, "%s{gpu=\"%d\",", family->name,
               (int)json_integer_value(json_object_get(gpu, "gpu")));
-    exposition_label(text, "UUID", exposition_text(gpu, "uuid"));
+    exposition_label(text, "UUID", json_member_string(gpu, "uuid"));
     text_add(text, ",");
-    exposition_label(text, "modelName", exposition_text(gpu, "model"));
+    exposition_label(text, "modelName", json_member_string(gpu, "model"));
     text_add(text, ",");
-    exposition_label(text, "Hostname", exposition_text(gpu, "node"));
+    exposition_label(text, "Hostname", json_member_string(gpu, "node"));
     text_add(text, ",");
     exposition_label(text, "phased_run", address);
     exposition_value(text, exposition_factor(family->name) * json_number_value(value));
@@ -108,7 +103,7 @@ static void exposition_gpus(const json_t *runs, const struct exposition_family *
     exposition_begin(text, family->name, exposition_is_counter(family->name) ? "counter" : "gauge",
                      family->help);
     json_array_foreach(runs, i, run) json_array_foreach(json_object_get(run, "gpus"), j, gpu)
-        exposition_gpu(exposition_text(run, "address"), gpu, family, now_ms, text);
+        exposition_gpu(json_member_string(run, "address"), gpu, family, now_ms, text);
 }
 
 /* --- Runs ------------------------------------------------------------------------------------- */
@@ -123,9 +118,9 @@ static void exposition_paces(const json_t *runs, struct text *text)
         json_array_foreach(json_object_get(run, "paces"), j, pace)
         {
             text_add(text, "phased_step_seconds{");
-            exposition_label(text, "Hostname", exposition_text(pace, "node"));
+            exposition_label(text, "Hostname", json_member_string(pace, "node"));
             text_add(text, ",");
-            exposition_label(text, "phased_run", exposition_text(run, "address"));
+            exposition_label(text, "phased_run", json_member_string(run, "address"));
             exposition_value(text, json_number_value(json_object_get(pace, "step_seconds")));
         }
     }
@@ -145,7 +140,7 @@ static void exposition_metrics(const json_t *runs, struct text *text)
             text_add(text, "phased_metric{");
             exposition_label(text, "name", name);
             text_add(text, ",");
-            exposition_label(text, "phased_run", exposition_text(run, "address"));
+            exposition_label(text, "phased_run", json_member_string(run, "address"));
             double number = NAN;
             (void)json_double_read(value, &number); /* the store has written it */
             exposition_value(text, number);
@@ -177,7 +172,7 @@ static void exposition_workflow_line(struct exposition_workflows *workflows,
     struct text *text = &workflows->families[of];
     text_addf(text, "%s{workflow=\"%lld\",", exposition_workflow_families[of].name,
               (long long)json_integer_value(json_object_get(workflow, "workflow")));
-    exposition_label(text, "name", exposition_text(workflow, "name"));
+    exposition_label(text, "name", json_member_string(workflow, "name"));
     if (label) {
         text_add(text, ",");
         exposition_label(text, label, label_value);
@@ -192,7 +187,7 @@ static void exposition_phases(struct exposition_workflows *workflows, const json
     const json_t *phase;
     json_array_foreach(json_object_get(workflow, "phases"), i, phase)
     {
-        const char *state = exposition_text(phase, "state");
+        const char *state = json_member_string(phase, "state");
         for (int j = 0;
              j < PHASE_STATE_COUNT && !json_is_integer(json_object_get(phase, "members")); j++)
             counts[j] += text_equal(phase_state_name((enum phase_state)j), state ? state : "");
@@ -209,7 +204,7 @@ void exposition_add_workflow(struct exposition_workflows *workflows, const json_
     const char *unit;
     json_t *limit;
     exposition_workflow_line(workflows, OF_STATE, workflow, "state",
-                             exposition_text(workflow, "state"), 1);
+                             json_member_string(workflow, "state"), 1);
     exposition_phases(workflows, workflow);
     if (json_is_number(cost_usd))
         exposition_workflow_line(workflows, OF_COST, workflow, NULL, NULL,

@@ -3,6 +3,7 @@
 #include "daemon/store/answers.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
+#include "lib/json.h"
 #include "lib/protocol/words.h"
 #include "lib/text.h"
 
@@ -132,11 +133,6 @@ int store_nodes_excluded(struct store *store, int64_t now_ms, char **ret_nodes, 
 
 /* --- Preflights: a row for each node, and a row for each check -------------------------------- */
 
-static const char *preflight_text(const json_t *json, const char *name)
-{
-    return json_string_value(json_object_get(json, name));
-}
-
 static int preflight_add_row(struct store *store, const struct store_preflight *preflight,
                              size_t position, const json_t *row, struct error *err)
 {
@@ -144,9 +140,9 @@ static int preflight_add_row(struct store *store, const struct store_preflight *
     stmt_bind_id(stmt, ":run", preflight->run);
     stmt_bind_text(stmt, ":node", preflight->node);
     stmt_bind_int(stmt, ":position", (int64_t)position);
-    stmt_bind_text(stmt, ":name", preflight_text(row, "name"));
-    stmt_bind_text(stmt, ":outcome", preflight_text(row, "outcome"));
-    stmt_bind_words(stmt, ":text", preflight_text(row, "text"));
+    stmt_bind_text(stmt, ":name", json_member_string(row, "name"));
+    stmt_bind_text(stmt, ":outcome", json_member_string(row, "outcome"));
+    stmt_bind_words(stmt, ":text", json_member_string(row, "text"));
     return stmt_run(stmt, err);
 }
 
@@ -171,8 +167,8 @@ int store_preflight_add(struct store *store, const struct store_preflight *prefl
     {
         if (status < 0 || i == STORE_PREFLIGHT_ROWS_MAX)
             break;
-        if (preflight_text(row, "name") &&
-            preflight_outcome_parse(preflight_text(row, "outcome")) >= 0)
+        if (json_member_string(row, "name") &&
+            preflight_outcome_parse(json_member_string(row, "outcome")) >= 0)
             status = preflight_add_row(store, preflight, i, row, err);
     }
     return status;

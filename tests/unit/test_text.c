@@ -226,6 +226,24 @@ static void json_has_names_for_numbers_that_it_lacks(void **state)
     json_decref(others);
 }
 
+static void a_member_of_json_may_be_absent(void **state)
+{
+    (void)state;
+    json_t *json = json_pack("{s:s, s:s, s:n, s:I}", "text", "a", "empty", "", "null", "number",
+                             (json_int_t)1 << 40);
+    assert_string_equal(json_member_string(json, "text"), "a");
+    assert_string_equal(json_member_string(json, "empty"), "");
+    assert_null(json_member_string(json, "null"));
+    assert_null(json_member_string(json, "number"));
+    assert_null(json_member_string(NULL, "text"));
+    assert_string_equal(json_member_text(json, "text"), "a");
+    assert_string_equal(json_member_text(json, "absent"), "");
+    assert_true(json_member_integer(json, "number") == (json_int_t)1 << 40);
+    assert_true(json_member_integer(json, "text") == 0);
+    assert_true(json_member_integer(json, "absent") == 0);
+    json_decref(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +258,7 @@ int main(void)
         cmocka_unit_test(characters_that_a_terminal_obeys_become_visible),
         cmocka_unit_test(an_escape_sequence_ends_where_a_terminal_ends_it),
         cmocka_unit_test(json_has_names_for_numbers_that_it_lacks),
+        cmocka_unit_test(a_member_of_json_may_be_absent),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Counts what processes do, and finds the outlier. */
 #include "worker/health/outlier.h"
 
+#include "lib/json.h"
 #include "lib/protocol/told_evidence.h"
 #include "lib/text.h"
 
@@ -18,11 +19,6 @@ static const struct {
 
 enum { OUTLIER_KINDS = sizeof outlier_kinds / sizeof *outlier_kinds };
 
-static json_int_t outlier_integer(const json_t *object, const char *name)
-{
-    return json_integer_value(json_object_get(object, name));
-}
-
 static char *outlier_who(const struct told_process *process)
 {
     struct text text = {0};
@@ -39,7 +35,7 @@ static void outlier_add(json_t *counts, const struct told_process *process)
     if (!process->does)
         return;
     if (kind) {
-        json_object_set_new(kind, "count", json_integer(outlier_integer(kind, "count") + 1));
+        json_object_set_new(kind, "count", json_integer(json_member_integer(kind, "count") + 1));
         return;
     }
     char *who = outlier_who(process);
@@ -78,7 +74,7 @@ char *outlier_find(const struct outlier_node *nodes, size_t count,
     *ret_process = (struct outlier_process){.pid = 0, .rank = -1};
     for (size_t kind = 0; kind < OUTLIER_KINDS; kind++) {
         for (size_t i = 0; i < count; i++)
-            sums[kind] += outlier_integer(
+            sums[kind] += json_member_integer(
                 json_object_get(nodes[i].counts, outlier_kinds[kind].does), "count");
         total += sums[kind];
         if (sums[kind] && (!sums[rare] || sums[kind] < sums[rare]))
@@ -96,9 +92,9 @@ char *outlier_find(const struct outlier_node *nodes, size_t count,
     const json_t *kind = json_object_get(nodes[first].counts, outlier_kinds[rare].does);
     const char *who = json_string_value(json_object_get(kind, "who"));
     struct text text = {0};
-    ret_process->pid = (int)outlier_integer(kind, "pid");
+    ret_process->pid = (int)json_member_integer(kind, "pid");
     if (json_is_integer(json_object_get(kind, "rank")))
-        ret_process->rank = (int)outlier_integer(kind, "rank");
+        ret_process->rank = (int)json_member_integer(kind, "rank");
     text_addf(&text, "unlike %lld others, %s on %s", (long long)others, who ? who : "a process",
               nodes[first].name);
     if (sums[rare] > 1)

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/protocol/hardware.h"
 #include "lib/protocol/message.h"
@@ -54,12 +55,6 @@ static int assignment_read_checkpoint(struct assignment *assignment, struct erro
     return assignment_signal(assignment, name ? name : "TERM", err);
 }
 
-/* An optional member may be null or absent. jansson's "s?" accepts only absence. */
-static const char *assignment_string(const json_t *object, const char *name)
-{
-    return json_string_value(json_object_get(object, name));
-}
-
 int assignment_read_sizes(const json_t *parallel, struct assignment_sizes *ret_sizes,
                           struct error *err)
 {
@@ -97,15 +92,17 @@ static int assignment_read_parallel(struct assignment *assignment, struct error 
     return status;
 }
 
+/* An optional member may be null or absent. jansson's "s?" accepts only absence, so such members
+ * are read one by one. */
 static int assignment_read_spec(struct assignment *assignment, struct error *err)
 {
-    const char *launch = assignment_string(assignment->spec, "launch");
-    const char *level = assignment_string(assignment->spec, "preflight");
+    const char *launch = json_member_string(assignment->spec, "launch");
+    const char *level = json_member_string(assignment->spec, "preflight");
     const json_t *resources = json_object_get(assignment->spec, "resources");
     json_error_t where;
     if (json_unpack_ex(assignment->spec, &where, 0, "{s:s}", "run", &assignment->script) < 0)
         return error_set(err, -EINVAL, "spec: %s", where.text);
-    assignment->workdir = assignment_string(assignment->spec, "workdir");
+    assignment->workdir = json_member_string(assignment->spec, "workdir");
     if (launch && text_equal(launch, "rank"))
         assignment->launch = ASSIGNMENT_LAUNCH_RANK;
     else if (!launch || text_equal(launch, "node"))
@@ -123,15 +120,15 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
     /* With alternatives, this is the type of the first alternative, but the job may be for another
      * alternative. So the type promises nothing. */
     if (json_array_size(json_object_get(resources, "alternatives")) == 0)
-        assignment->gpu_type = assignment_string(resources, "gpu_type");
+        assignment->gpu_type = json_member_string(resources, "gpu_type");
     assignment->preflight = level && text_equal(level, "off") ? NULL : level;
     assignment->preflight_observes =
         json_is_true(json_object_get(assignment->spec, "preflight_observe"));
     if (assignment->nodes == 0)
         return error_set(err, -EINVAL, "spec: resources.nodes is 0");
     const json_t *shard = json_object_get(assignment->spec, "shard");
-    assignment->shard_input = assignment_string(shard, "input");
-    assignment->join = assignment_string(assignment->spec, "join");
+    assignment->shard_input = json_member_string(shard, "input");
+    assignment->join = json_member_string(assignment->spec, "join");
     assignment->outputs = json_object_get(assignment->spec, "outputs");
     int status = assignment_read_parallel(assignment, err);
     return status < 0 ? status : assignment_read_checkpoint(assignment, err);
