@@ -280,6 +280,11 @@ size_t text_name_size(const char *string, const char *others)
     return size;
 }
 
+size_t text_digits_size(const char *string)
+{
+    return strspn(string, "0123456789");
+}
+
 void text_add_list(struct text *text, const char *const *words, size_t count, const char *last)
 {
     for (size_t i = 0; i < count; i++)

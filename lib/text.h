@@ -74,6 +74,8 @@ bool text_is_node(const char *name);
 
 /* How many bytes at the beginning are letters and digits, or are in `others`. */
 size_t text_name_size(const char *string, const char *others);
+/* How many bytes at the beginning are digits. */
+size_t text_digits_size(const char *string);
 
 /* How many newlines the string has. */
 unsigned text_count_lines(const char *string);

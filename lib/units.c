@@ -38,7 +38,7 @@ static bool units_number(const char **at, uint64_t *ret_number)
 
 static bool units_is_number(const char *text)
 {
-    return *text && text[strspn(text, "0123456789")] == '\0';
+    return *text && text[text_digits_size(text)] == '\0';
 }
 
 static bool units_is_clock(const char *text)

@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SEARCH_STEPS_MAX = 8 }; /* the most steps that a message names */
 
@@ -390,7 +389,7 @@ static int resume_missing(const struct phase *phase, const char *from, unsigned 
                           const char *steps, struct error *err)
 {
     unsigned long long workflow = phase->workflow->id;
-    bool is_step = from[strspn(from, "0123456789")] == '\0';
+    bool is_step = from[text_digits_size(from)] == '\0';
     if (count == 0)
         return error_set(err, -ENOENT, "%llu/%s has no whole checkpoint: retry --from start",
                          workflow, phase->name);

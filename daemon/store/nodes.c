@@ -22,7 +22,7 @@ static void nodes_add(json_t *names, const char *pattern, size_t size, unsigned 
  */
 static bool nodes_number(const char **at, unsigned long *ret_number)
 {
-    size_t digits = strspn(*at, "0123456789");
+    size_t digits = text_digits_size(*at);
     if (digits == 0 || digits > NODES_DIGITS_MAX)
         return false;
     *ret_number = strtoul(*at, NULL, 10);

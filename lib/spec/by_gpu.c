@@ -43,7 +43,7 @@ static bool by_gpu_check(struct spec_problems *problems, const struct yaml_node 
     if (!by_gpu_is_name(member->key))
         yaml_key_problem(problems, member,
                          "must be the model of a GPU (h100) or its memory (80GB)");
-    else if (strlen(member->key) <= 3 && !member->key[strspn(member->key, "0123456789")])
+    else if (strlen(member->key) <= 3 && !member->key[text_digits_size(member->key)])
         yaml_key_problem(problems, member, "%.20s of what? Memory has a unit (%.20sGB)",
                          member->key, member->key);
     else if (!strpbrk(member->key, "0123456789"))

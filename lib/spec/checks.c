@@ -95,7 +95,7 @@ static void checks_read_window(struct scope *scope, const struct yaml_node *node
     char *text = scalar_string(scope, node);
     if (!text)
         return;
-    size_t digits = strspn(text, "0123456789");
+    size_t digits = text_digits_size(text);
     const char *unit = text + digits + strspn(text + digits, " ");
     bool is_steps = text_equal(unit, "steps") || text_equal(unit, "step");
     int64_t steps = digits && digits <= 15 ? strtoll(text, NULL, 10) : 0;

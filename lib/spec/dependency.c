@@ -54,27 +54,22 @@ bool dependency_is_singleton(const struct dependency_part *part)
            strncasecmp(part->word, "singleton", part->size) == 0;
 }
 
-static size_t count_digits(const char *at)
-{
-    return strspn(at, "0123456789");
-}
-
 bool dependency_is_job(const struct dependency_part *part)
 {
     const char *at = part->word, *end = part->word + part->size;
-    if (!count_digits(at))
+    if (!text_digits_size(at))
         return false;
-    at += count_digits(at);
+    at += text_digits_size(at);
     if (*at == '_') { /* one element of an array, or all elements */
-        size_t size = at[1] == '*' ? 1 : count_digits(at + 1);
+        size_t size = at[1] == '*' ? 1 : text_digits_size(at + 1);
         if (!size)
             return false;
         at += 1 + size;
     }
     if (*at == '+') { /* begins this many minutes later */
-        if (!count_digits(at + 1))
+        if (!text_digits_size(at + 1))
             return false;
-        at += 1 + count_digits(at + 1);
+        at += 1 + text_digits_size(at + 1);
     }
     return at == end;
 }

@@ -267,7 +267,7 @@ static const char *layout_torchrun_option(const char *at, const char *end, const
 static int64_t layout_option_number(const char *at)
 {
     at += strspn(at, "= \t");
-    size_t digits = strspn(at, "0123456789");
+    size_t digits = text_digits_size(at);
     bool is_number = digits && digits <= LAYOUT_DIGITS_MAX && strchr(" \t\n\\", at[digits]);
     return is_number ? strtoll(at, NULL, 10) : -1;
 }

@@ -54,7 +54,7 @@ static int memory_read(const char *text, int64_t *ret_mb, struct error *err)
     if (number_read(text, 0, INT32_MAX, ret_mb))
         return 0;
     char *plain = xstrdup(text);
-    char *unit = plain + strspn(plain, "0123456789");
+    char *unit = plain + text_digits_size(plain);
     *unit = (char)toupper((unsigned char)*unit);
     if (*unit && strcasecmp(unit + 1, "b") == 0)
         unit[1] = 'B';
@@ -80,7 +80,7 @@ static bool sbatch_duration_read(const char *text, int64_t *ret_minutes)
     int64_t days = -1, part[3] = {0}, seconds;
     int count = 0;
     for (const char *at = text;; at++) {
-        size_t digits = strspn(at, "0123456789");
+        size_t digits = text_digits_size(at);
         if (digits == 0 || digits > 6 || count == 3)
             return false;
         part[count++] = strtoll(at, NULL, 10);

@@ -92,21 +92,16 @@ struct yaml_node *yaml_get(const struct yaml_node *map, const char *key)
     return node && node->kind != YAML_NULL ? node : NULL;
 }
 
-static size_t yaml_digits(const char *text)
-{
-    return strspn(text, "0123456789");
-}
-
 /* [-+]? (digits | digits . digits? | . digits) ([eE] [-+]? digits)? */
 static bool yaml_is_number(const char *text, bool *ret_is_whole)
 {
     text += *text == '-' || *text == '+';
-    size_t whole = yaml_digits(text), fraction = 0;
+    size_t whole = text_digits_size(text), fraction = 0;
     bool has_leading_zero = text[0] == '0' && whole > 1;
     text += whole;
     *ret_is_whole = *text == '\0';
     if (*text == '.') {
-        fraction = yaml_digits(++text);
+        fraction = text_digits_size(++text);
         text += fraction;
     }
     if (whole + fraction == 0 || has_leading_zero)
@@ -114,7 +109,7 @@ static bool yaml_is_number(const char *text, bool *ret_is_whole)
     if (*text == 'e' || *text == 'E') {
         text++;
         text += *text == '-' || *text == '+';
-        size_t exponent = yaml_digits(text);
+        size_t exponent = text_digits_size(text);
         text += exponent;
         return exponent && *text == '\0';
     }
@@ -233,7 +228,7 @@ void yaml_warn_of_zeros(struct spec_problems *problems, const struct yaml_node *
     bool is_negative = text[0] == '-', is_whole;
     text += is_negative || text[0] == '+';
     const char *digits = text + strspn(text, "0");
-    if (digits > text && yaml_digits(digits) && yaml_is_number(digits, &is_whole))
+    if (digits > text && text_digits_size(digits) && yaml_is_number(digits, &is_whole))
         yaml_warning_at(problems, node, 0,
                         "a text, since it begins with 0: write %s%.64s for a number, or quotes for "
                         "a text",

@@ -120,6 +120,14 @@ static void a_name_ends_where_other_characters_begin(void **state)
     assert_int_equal(text_name_size("\xc3\xa9", "_"), 0);
 }
 
+static void digits_end_where_another_character_begins(void **state)
+{
+    (void)state;
+    assert_int_equal(text_digits_size(""), 0);
+    assert_int_equal(text_digits_size("042k7"), 3);
+    assert_int_equal(text_digits_size("-1"), 0);
+}
+
 static void a_replaced_file_reads_back(void **state)
 {
     (void)state;
@@ -254,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_list_has_items_between_commas),
         cmocka_unit_test(a_node_has_a_name_that_is_good_in_paths_and_lists),
         cmocka_unit_test(a_name_ends_where_other_characters_begin),
+        cmocka_unit_test(digits_end_where_another_character_begins),
         cmocka_unit_test(a_replaced_file_reads_back),
         cmocka_unit_test(characters_that_a_terminal_obeys_become_visible),
         cmocka_unit_test(an_escape_sequence_ends_where_a_terminal_ends_it),

@@ -105,7 +105,7 @@ char *hardware_slurm_type(const char *description)
         return NULL;
     type += strlen(key);
     size_t size = strcspn(type, ":(, \n");
-    bool is_count = strspn(type, "0123456789") == size;
+    bool is_count = text_digits_size(type) == size;
     return is_count || type[size] != ':' ? NULL : text_format("%.*s", (int)size, type);
 }
 
