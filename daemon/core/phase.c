@@ -183,7 +183,7 @@ static bool phase_is_stalled(struct decision *decision, struct phase *phase, con
     if (run->outcome == OUTCOME_PREEMPTED && phase_is_unseen(phase))
         return false;
     phase->stalls = phase_got_farther(phase, run) ? 0 : phase->stalls + 1;
-    if (phase->stalls < STALLED_RESUMES_MAX)
+    if (phase->stalls < STALLED_RUNS_MAX)
         return false;
     (void)snprintf(text, sizeof text,
                    "%u runs in a row made no new step and saved no newer checkpoint; the last one: "

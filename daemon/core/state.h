@@ -5,10 +5,7 @@
 
 #include "lib/protocol/words.h"
 
-enum {
-    LOST_RETRIES_MAX = 3,
-    STALLED_RESUMES_MAX = 3, /* resumptions in a row without a new step, before the phase is held */
-};
+enum { LOST_RETRIES_MAX = 3 };
 
 bool phase_move_is_allowed(enum phase_state from, enum phase_state to);
 bool run_move_is_allowed(enum run_state from, enum run_state to);

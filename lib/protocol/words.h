@@ -127,6 +127,10 @@ WORD_FUNCTIONS(run_wish);
 enum run_outcome { RUN_OUTCOMES(WORD_SYMBOL) OUTCOME_COUNT };
 WORD_FUNCTIONS(run_outcome);
 
+/* After so many runs in a row without progress, the daemon holds the phase, and a lead makes no
+ * other run. */
+enum { STALLED_RUNS_MAX = 3 };
+
 /* Why a run failed: {symbol, stored name, whether there can be a remedy for it, whether a printed
  * line can show it} */
 #define RUN_CAUSES(X)                                                                              \

@@ -9,7 +9,7 @@ static void three_resumptions_without_a_step_hold_the_phase(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
+    for (int i = 0; i < STALLED_RUNS_MAX; i++) {
         assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
         world_runs(world, "validate");
         world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, -1);
@@ -22,7 +22,7 @@ static void three_requeues_without_a_step_hold_the_phase(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
+    for (int i = 0; i < STALLED_RUNS_MAX; i++) {
         assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
         if (i == 0)
             world_runs(world, "validate");
@@ -47,7 +47,7 @@ static void a_checkpoint_is_progress_if_the_program_prints_no_steps(void **state
         world_init(&world);
         world_begin(&world, false);
         struct phase *phase = world_phase(&world, "validate");
-        for (int i = 1; i <= STALLED_RESUMES_MAX + 1; i++) {
+        for (int i = 1; i <= STALLED_RUNS_MAX + 1; i++) {
             assert_int_equal(phase->state, PHASE_QUEUED);
             if (i == 1 || !requeues)
                 world_runs(&world, "validate");
@@ -157,7 +157,7 @@ static void steps_before_a_retry_do_not_count(void **state)
     world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10000);
     world_judged(world, "validate", GATE_FAILED);
     world_command(world, "validate", COMMAND_RETRY);
-    for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
+    for (int i = 0; i < STALLED_RUNS_MAX; i++) {
         assert_int_equal(phase->state, PHASE_QUEUED);
         world_runs(world, "validate");
         world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 600 + 100 * i);
@@ -175,7 +175,7 @@ static void a_program_that_dies_on_resuming_is_tried_again_and_then_held(void **
                                           .path = "/out/step_500",
                                           .step = 500});
     world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 510);
-    for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
+    for (int i = 0; i < STALLED_RUNS_MAX; i++) {
         assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
         world_runs(world, "validate");
         world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, -1);

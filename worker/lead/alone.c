@@ -5,6 +5,7 @@
 #include "lib/file.h"
 #include "lib/protocol/message.h"
 #include "lib/protocol/outcome.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 #include "worker/lead/job_folder.h"
 #include "worker/protocol/assignment.h"
@@ -13,8 +14,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
-
-enum { ALONE_STUCK_MAX = 3 };
 
 bool alone_may_follow(const struct assignment *last, const struct outcome *outcome,
                       int64_t saved_step)
@@ -28,9 +27,9 @@ bool alone_may_follow(const struct assignment *last, const struct outcome *outco
         return true;
     char *phase_dir = file_parent(last->file.run_dir);
     unsigned before = last->file.attempt - 1;
-    bool may_follow = lineage_is_unseen(phase_dir, before, last->checkpoint_path) ||
-                      last->file.is_anew ||
-                      lineage_stuck(phase_dir, before, last->checkpoint_path) + 1 < ALONE_STUCK_MAX;
+    bool may_follow =
+        lineage_is_unseen(phase_dir, before, last->checkpoint_path) || last->file.is_anew ||
+        lineage_stuck(phase_dir, before, last->checkpoint_path) + 1 < STALLED_RUNS_MAX;
     free(phase_dir);
     return may_follow;
 }
@@ -60,7 +59,7 @@ int alone_make_run(const struct assignment *last, char **ret_run_dir, struct err
     char *phase_dir = file_parent(last->file.run_dir);
     char *run_dir = text_format("%s/%u", phase_dir, last->file.attempt + 1);
     int status = 0;
-    if (lineage_stuck(phase_dir, last->file.attempt, last->checkpoint_path) >= ALONE_STUCK_MAX)
+    if (lineage_stuck(phase_dir, last->file.attempt, last->checkpoint_path) >= STALLED_RUNS_MAX)
         status = error_set(err, -ECANCELED,
                            "three runs in a row made no new step and saved no newer checkpoint");
     if (status == 0)
