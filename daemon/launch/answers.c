@@ -159,7 +159,7 @@ void poll_look(void *state)
     bool is_idle = !launch->has_put_off && !core_is_busy(loop_core(loop), loop_now_ms());
     if (is_idle && uv_now(loop_config(loop)->uv) < launch->idle_due_ms)
         return;
-    launch->is_polling = cluster_poll(loop_cluster(loop), 0, NULL) == 0; /* else there is no room */
+    launch->is_polling = cluster_poll(loop_cluster(loop), NULL) == 0; /* else there is no room */
 }
 
 void poll_turned(void *state)

@@ -35,9 +35,9 @@ int cluster_lookup(struct cluster *cluster, uint64_t target, const char *token, 
     return counted(cluster, cluster->operations->lookup(cluster, target, token, err));
 }
 
-int cluster_poll(struct cluster *cluster, uint64_t target, struct error *err)
+int cluster_poll(struct cluster *cluster, struct error *err)
 {
-    return counted(cluster, cluster->operations->poll(cluster, target, err));
+    return counted(cluster, cluster->operations->poll(cluster, err));
 }
 
 int cluster_change(struct cluster *cluster, uint64_t target, enum cluster_kind kind,

@@ -147,7 +147,7 @@ struct cluster_operations {
     int (*submit)(struct cluster *cluster, uint64_t target,
                   const struct cluster_description *description, struct error *err);
     int (*lookup)(struct cluster *cluster, uint64_t target, const char *token, struct error *err);
-    int (*poll)(struct cluster *cluster, uint64_t target, struct error *err);
+    int (*poll)(struct cluster *cluster, struct error *err);
     int (*change)(struct cluster *cluster, uint64_t target, enum cluster_kind kind, uint32_t job_id,
                   const char *token, int64_t begin, struct error *err);
     int (*survey)(struct cluster *cluster, uint64_t target,
@@ -166,8 +166,8 @@ int cluster_submit(struct cluster *cluster, uint64_t target,
  * remembers the job. */
 int cluster_lookup(struct cluster *cluster, uint64_t target, const char *token, struct error *err);
 /* Lists all jobs of this user that carry any token, including the jobs of another daemon of the
- * same user. */
-int cluster_poll(struct cluster *cluster, uint64_t target, struct error *err);
+ * same user. The target of the result is 0. */
+int cluster_poll(struct cluster *cluster, struct error *err);
 /* CLUSTER_CANCEL ends the job as scancel does (TERM, then KILL). CLUSTER_BEGIN sets the begin of a
  * pending job to `begin`. CLUSTER_CANCEL ignores `begin`. Slurm delays a requeued job by two
  * minutes. The time "now + 2 s", sent once the job's restart count has risen, starts the job soon.

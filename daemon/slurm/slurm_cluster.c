@@ -371,9 +371,9 @@ static int slurm_cluster_change(struct cluster *cluster, uint64_t target, enum c
     return ask_about_job(cluster, request, token, err);
 }
 
-static int slurm_cluster_poll(struct cluster *cluster, uint64_t target, struct error *err)
+static int slurm_cluster_poll(struct cluster *cluster, struct error *err)
 {
-    return ask(slurm_cluster_of(cluster), request_new(target, CLUSTER_POLL), err);
+    return ask(slurm_cluster_of(cluster), request_new(0, CLUSTER_POLL), err);
 }
 
 static int ask_with_jobs(struct cluster *cluster, struct request *request,

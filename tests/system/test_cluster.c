@@ -153,7 +153,7 @@ static uint32_t submit(const struct submission *job)
 static bool find(uint32_t id, struct cluster_job *ret_job)
 {
     bool found = false;
-    assert_int_equal(cluster_poll(test.cluster, 2, NULL), 0);
+    assert_int_equal(cluster_poll(test.cluster, NULL), 0);
     struct cluster_result result = take();
     assert_int_equal(result.kind, CLUSTER_POLL);
     for (size_t i = 0; i < result.job_count && !found; i++) {
@@ -423,7 +423,7 @@ static void too_many_requests_are_refused_until_results_are_taken(void **state)
     const char *token = "ffffffffffffffffffffffffffffffff";
     for (uint64_t i = 0; i < CLUSTER_REQUESTS_MAX; i++)
         assert_int_equal(cluster_lookup(test.cluster, i, token, NULL), 0);
-    assert_int_equal(cluster_poll(test.cluster, 0, NULL), -EAGAIN);
+    assert_int_equal(cluster_poll(test.cluster, NULL), -EAGAIN);
     struct cluster_result first = take();
     cluster_result_fini(&first);
     assert_int_equal(cluster_lookup(test.cluster, CLUSTER_REQUESTS_MAX, token, NULL), 0);

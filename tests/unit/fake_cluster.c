@@ -233,11 +233,11 @@ static int fake_lookup(struct cluster *cluster, uint64_t target, const char *tok
     return fake_ask((struct fake_cluster *)cluster, target, CLUSTER_LOOKUP, token);
 }
 
-static int fake_poll(struct cluster *cluster, uint64_t target, struct error *err)
+static int fake_poll(struct cluster *cluster, struct error *err)
 {
     (void)err;
     (void)fake_try_append((struct fake_cluster *)cluster, "polls", "poll\n");
-    return fake_ask((struct fake_cluster *)cluster, target, CLUSTER_POLL, NULL);
+    return fake_ask((struct fake_cluster *)cluster, 0, CLUSTER_POLL, NULL);
 }
 
 static bool fake_has(const struct fake_cluster *fake, uint32_t id, const char *token)
