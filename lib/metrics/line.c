@@ -297,7 +297,7 @@ static bool line_read_number(struct line *line)
         return false;
     const char *behind = line_skip_total(line->at + size, line->end);
     if (behind == line->at + size) {
-        size = number_read_measure(line->at, line->end, NUMBER_THOUSANDS, &value, &unit_size);
+        size = number_read_measure(line->at, line->end, &value, &unit_size);
         behind = line->at + size;
     }
     if (!size) {

@@ -206,11 +206,11 @@ static bool number_ends(const char *at, const char *end)
     return (unsigned char)*at >= 0x80;
 }
 
-size_t number_read_measure(const char *at, const char *end, enum number_commas commas,
-                           double *ret_value, size_t *ret_unit_size)
+size_t number_read_measure(const char *at, const char *end, double *ret_value,
+                           size_t *ret_unit_size)
 {
     double value, factor = 1;
-    size_t size = number_read(at, end, commas, &value);
+    size_t size = number_read(at, end, NUMBER_THOUSANDS, &value);
     if (!size)
         return 0;
     size_t unit = number_unit_size(at + size, end);

@@ -120,8 +120,8 @@ static void pattern_add_groups(struct pattern *pattern, struct values *values, c
             continue;
         struct span word = {.at = name, .size = strlen(name)};
         double value;
-        if (number_read_measure(line + bounds[2 * group], line + bounds[2 * group + 1],
-                                NUMBER_THOUSANDS, &value, NULL))
+        if (number_read_measure(line + bounds[2 * group], line + bounds[2 * group + 1], &value,
+                                NULL))
             values_add(values, &word, 1, -1, value);
     }
 }
