@@ -215,11 +215,12 @@ void phased_look_at_home(struct cli *cli, json_t *findings)
 
 /* --- Programs --------------------------------------------------------------------------------- */
 
-/* Whether a program of phased starts. A program does not start if a library is missing. */
-static bool phased_try(const char *name, const char *option, const char *what, const char *advice,
+/* Whether the program phased starts and takes the option. A program does not start if a library is
+ * missing. */
+static bool phased_try(const char *option, const char *what, const char *advice,
                        struct command_result *ret_result, json_t *findings)
 {
-    char *path = place_program(name);
+    char *path = place_program("phased");
     const char *const words[] = {path, option, NULL};
     struct error err;
     int status = command_run(words, NULL, PHASED_ASK_S, ret_result, &err);
@@ -228,7 +229,7 @@ static bool phased_try(const char *name, const char *option, const char *what, c
         finding_add(findings, FINDING_ERROR, what, advice, "%s", err.message);
     } else if (!is_good) {
         char *complaint = command_complaint(ret_result);
-        finding_add(findings, FINDING_ERROR, what, advice, "%s %s failed: %s", name, option,
+        finding_add(findings, FINDING_ERROR, what, advice, "phased %s failed: %s", option,
                     complaint);
         free(complaint);
         command_fini(ret_result);
@@ -294,7 +295,7 @@ void phased_look_at_programs(bool is_sandbox, char *ret_built, size_t size, json
 {
     struct command_result result;
     ret_built[0] = '\0';
-    if (phased_try("phased", "--version", "phased", "build phased again on this machine", &result,
+    if (phased_try("--version", "phased", "build phased again on this machine", &result,
                    findings)) {
         phased_judge_version(text_string(&result.out), ret_built, size, findings);
         command_fini(&result);
@@ -311,7 +312,7 @@ void phased_look_at_programs(bool is_sandbox, char *ret_built, size_t size, json
 void phased_look_at_configuration(json_t *findings)
 {
     struct command_result result;
-    if (!phased_try("phased", "--check-slurm", "slurm.conf",
+    if (!phased_try("--check-slurm", "slurm.conf",
                     "set SLURM_CONF, or start a private Slurm with `phasectl sandbox start`",
                     &result, findings))
         return;
