@@ -166,7 +166,7 @@ static void cost_write_all(const struct cli *cli, const json_t *costs, bool is_p
         {"WAITING", TABLE_RIGHT, TABLE_WHOLE},  {"EXPECTED", TABLE_LEFT, TABLE_WHOLE},
         {"USED", TABLE_RIGHT, TABLE_WHOLE},
     };
-    bool has_expected = !is_part && field_any_has(costs, "expect");
+    bool has_expected = !is_part && field_any_expects(costs);
     size_t column_count = sizeof columns / sizeof *columns - (has_expected ? 0 : 2);
     struct cost_sum sum = {0}, total = {0};
     struct table table;

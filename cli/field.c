@@ -55,13 +55,13 @@ bool field_has_text(const json_t *list, const char *text)
     return false;
 }
 
-bool field_any_has(const json_t *list, const char *name)
+bool field_any_expects(const json_t *list)
 {
     const json_t *item;
     size_t i;
     json_array_foreach(list, i, item)
     {
-        if (json_is_object(json_object_get(item, name)))
+        if (json_is_object(json_object_get(item, "expect")))
             return true;
     }
     return false;

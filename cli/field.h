@@ -23,8 +23,8 @@ double field_as_number(const json_t *value);
 /* Whether the list has the text. `text` may be NULL: no list has it. */
 bool field_has_text(const json_t *list, const char *text);
 
-/* Whether an object of the list has an object as its member `name`. */
-bool field_any_has(const json_t *list, const char *name);
+/* Whether an object of the list, a phase or a cost, has an object as its member `expect`. */
+bool field_any_expects(const json_t *list);
 
 /* Returns the first object of the list whose member is the text; NULL: there is no such object. */
 const json_t *field_find(const json_t *list, const char *member, const char *text);

@@ -133,7 +133,7 @@ static void plan_write_table(const struct cli *cli, const json_t *phases, struct
     size_t i;
     time_t now = time(NULL);
     char buffer[FORMAT_SIZE];
-    bool has_expected = field_any_has(phases, "expect");
+    bool has_expected = field_any_expects(phases);
     table_init(&table, columns, sizeof columns / sizeof *columns - (has_expected ? 0 : 1));
     json_array_foreach(phases, i, phase)
     {
