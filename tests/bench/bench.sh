@@ -2,7 +2,7 @@
 # benchmark breaks unnoticed. The values are not judged.
 here=${SRC:-.}/tests/bench
 mapfile -t figures < <(awk -F'|' '$2 ~ /`/ { print $2 }' "$here/README.md" | grep -o '[a-z0-9_]\+')
-for tool in jq sqlite3 slurmctld munged; do
+for tool in gojq sqlite3 slurmctld munged; do
     PATH=$PATH:/usr/sbin command -v "$tool" >/dev/null || {
         echo "1..0 # SKIP no $tool"
         exit 0

@@ -26,7 +26,7 @@ priced() {
     budget=$(spent '. + 4 | floor')
     phasectl budget "$workflow" --usd "$budget"
     eventually 90 state "$workflow/train" held
-    [[ $(phasectl status "$workflow/train" --json | jq -r .reason) = 'held by its budget, of which $'*" of \$$budget is spent" ]]
+    [[ $(phasectl status "$workflow/train" --json | gojq -r .reason) = 'held by its budget, of which $'*" of \$$budget is spent" ]]
     [ "$(record 'SELECT count(*) FROM checkpoint')" -gt 0 ]
     [ "$(record 'SELECT outcome FROM run')" = cancelled ]
 
@@ -46,7 +46,7 @@ priced() {
     eventually 60 goes_on
     eventually 60 foretold_by_status
     [ "$(phasectl status "$workflow" --json |
-        jq '(.projected_cost_usd > .cost_usd and .budget.usd == 1234567) and .phases[0].projected_cost_usd == .projected_cost_usd and
+        gojq '(.projected_cost_usd > .cost_usd and .budget.usd == 1234567) and .phases[0].projected_cost_usd == .projected_cost_usd and
             .phases[0].projected_gpu_seconds == .projected_gpu_seconds and .projected_gpu_seconds > .gpu_seconds')" = true ]
     phasectl cancel "$workflow"
     eventually 60 state "$workflow" cancelled
@@ -62,9 +62,9 @@ warned_by_event() {
         grep -E '^(89|90) % of the budget is spent: \$[0-9.]+ of \$[0-9.]+$'
 }
 
-# spent FILTER: the dollars of the workflow through this filter of jq.
+# spent FILTER: the dollars of the workflow through this filter of gojq.
 spent() {
-    phasectl status "$workflow" --json | jq ".cost_usd | $1"
+    phasectl status "$workflow" --json | gojq ".cost_usd | $1"
 }
 
 foretold_by_status() {
@@ -88,7 +88,7 @@ goes_on() {
     eventually 60 state "$workflow/train" held
     phasectl retry "$workflow"
     eventually 60 state "$workflow" succeeded
-    causes=$(phasectl cost "$workflow" --json | jq -r '[.costs[].cause] | sort | join(" ")')
+    causes=$(phasectl cost "$workflow" --json | gojq -r '[.costs[].cause] | sort | join(" ")')
     [[ $causes = *failed*useful* ]]
     [[ $(phasectl cost "$workflow") =~ budget:\ 0\.[0-9]+\ of\ 48\ GPU\ hours ]]
     [[ $(phasectl cost "$workflow" --month "$(date +%Y-%m)") != *budget* ]] # it is for the whole workflow
@@ -107,7 +107,7 @@ goes_on() {
 
 # planned FIELD: of the phase `train` in the plan of the last submitted file.
 planned() {
-    phasectl plan "$PHASED_HOME/spec.yaml" --json | jq -r ".phases[0].$1"
+    phasectl plan "$PHASED_HOME/spec.yaml" --json | gojq -r ".phases[0].$1"
 }
 
 @test "a plan says where a workflow fits, when it starts and what it costs, and records nothing" {
@@ -132,7 +132,7 @@ planned() {
 
     # A phase without a cost leaves the sum known.
     sed 's/^phases:.*/&\n  fetch: {resources: {cpus: 1, time: 5m}, run: "true"}/' "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/free.yaml"
-    [ "$(phasectl plan "$PHASED_HOME/free.yaml" --json | jq '.cost_usd > 0')" = true ]
+    [ "$(phasectl plan "$PHASED_HOME/free.yaml" --json | gojq '.cost_usd > 0')" = true ]
 
     sed -i 's/h100:1/h200:8/' "$PHASED_HOME/spec.yaml"
     run phasectl plan "$PHASED_HOME/spec.yaml"
@@ -180,7 +180,7 @@ SPEC
 
 # spends_at_most SECONDS: the workflows have cost at most this much GPU time.
 spends_at_most() {
-    phasectl cost --json | jq -e --argjson most "$1" '[.costs[].gpu_seconds] | add <= $most'
+    phasectl cost --json | gojq -e --argjson most "$1" '[.costs[].gpu_seconds] | add <= $most'
 }
 
 @test "setting the clock neither bills a run nor holds it by its budget" {
@@ -197,7 +197,7 @@ spends_at_most() {
         echo "$set_to" >"$PHASED_HOME/clock"
         times=$((times + 1))
         eventually 60 clock_was_set "$times"
-        step=$(phasectl status "$workflow/train" --json | jq .step)
+        step=$(phasectl status "$workflow/train" --json | gojq .step)
         eventually 60 past "$workflow/train" "$((step + 100))" # the budget was looked at meanwhile
         phasectl cancel "$workflow"
         eventually 60 state "$workflow" cancelled

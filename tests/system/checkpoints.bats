@@ -196,7 +196,7 @@ has_saved_twice() {
     scontrol update PartitionName=preempt State=DOWN
     phasectl release 1/train
     eventually 60 test -s "$PHASED_HOME/runs/1/train/2/run.json"
-    late=$(($(jq .resume.step "$PHASED_HOME/runs/1/train/2/run.json") + 7))
+    late=$(($(gojq .resume.step "$PHASED_HOME/runs/1/train/2/run.json") + 7))
     echo weights >"$PHASED_HOME/runs/1/train/out/step_$late"
     scontrol update PartitionName=preempt State=UP
     eventually 60 ran 2

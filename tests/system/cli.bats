@@ -113,7 +113,7 @@ WORDS
     run -1 phasectl check one.yaml bad.yaml missing.yaml two.yaml
     [[ ${lines[0]} == "one.yaml is good: "* && ${lines[1]} == "bad.yaml:15:"*"at_mots"* ]]
     [[ $output == *$'\n'"phasectl: "*"missing.yaml"*$'\n'"two.yaml is good: 2 phases" ]]
-    [ "$(phasectl check --json one.yaml bad.yaml two.yaml | jq -c '[.file, .good]')" = \
+    [ "$(phasectl check --json one.yaml bad.yaml two.yaml | gojq -c '[.file, .good]')" = \
         $'["one.yaml",true]\n["bad.yaml",false]\n["two.yaml",true]' ]
     run -2 phasectl check one.yaml two.yaml --log first=some.log
     [[ $output == *"--log is for one file, not for 2"* ]]
@@ -123,7 +123,7 @@ WORDS
     workflow 20 >small.yaml
     phasectl check small.yaml
     phasectl check --print --set first.steps=7 small.yaml >resolved.json
-    [ "$(jq '.phases[0].params.steps, .phases[0].progress.total' resolved.json)" = $'7\n7' ]
+    [ "$(gojq '.phases[0].params.steps, .phases[0].progress.total' resolved.json)" = $'7\n7' ]
 }
 
 @test "a file that is not a workflow is refused by check and by submit" {
@@ -145,7 +145,7 @@ WORDS
     run -0 phasectl daemon status
     [[ $output == *"is running (pid "*"home $PHASED_HOME)"*"Slurm cluster sandbox answers"* ]]
     local before
-    before=$(phasectl daemon status --json | jq .pid)
+    before=$(phasectl daemon status --json | gojq .pid)
     run -0 phasectl daemon start
     [[ $output == *"is running already (pid $before,"* ]]
 }
@@ -194,7 +194,7 @@ PHASED
     run -0 phasectl status "$id"
     [[ $output == *first*succeeded*"10/10"*second*succeeded* ]]
     run -0 phasectl status --json "$id/first"
-    [ "$(jq -r '.state, .attempts, .step' <<<"$output")" = $'succeeded\n1\n10' ]
+    [ "$(gojq -r '.state, .attempts, .step' <<<"$output")" = $'succeeded\n1\n10' ]
     run -0 phasectl logs "$id/first"
     [[ ${lines[9]} == *"step 10 | loss 10" ]]
     run -0 phasectl logs -f --rank all "$id/second#1"
@@ -364,17 +364,17 @@ $id/second skipped: a phase before it was cancelled" ]
     workflow 20 >one.yaml
     workflow 20 >two.yaml
     workflow 20 | sed 's/gate:/gates:/' >bad.yaml
-    before=$(phasectl status --all --json | jq '.workflows | length')
+    before=$(phasectl status --all --json | gojq '.workflows | length')
     run -1 --separate-stderr phasectl submit --hold one.yaml bad.yaml two.yaml
     [[ $stderr == *"bad.yaml:"*"did you mean gate?"*"no workflow is queued"* ]]
     [ -z "$output" ]
     run -1 --separate-stderr phasectl submit --hold one.yaml absent.yaml
     [[ $stderr == *"absent.yaml"* ]]
-    [ "$(phasectl status --all --json | jq '.workflows | length')" = "$before" ]
+    [ "$(phasectl status --all --json | gojq '.workflows | length')" = "$before" ]
     run -0 phasectl submit --hold one.yaml two.yaml one.yaml
     [[ ${lines[0]} =~ ^workflow\ [0-9]+\ small$ ]]
     [ ${#lines[@]} = 3 ]
-    [ "$(phasectl status --all --json | jq '.workflows | length')" = $((before + 3)) ]
+    [ "$(phasectl status --all --json | gojq '.workflows | length')" = $((before + 3)) ]
     grep -oE '[0-9]+' <<<"$output" | xargs -n 1 phasectl cancel
 }
 

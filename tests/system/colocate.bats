@@ -77,7 +77,7 @@ job() {
 
 # makes PHASE STEPS: whether the newest run of the phase has made more than STEPS steps.
 makes() {
-    [ "$(phasectl status "$workflow/$1" --json | jq -r '.run | select(.state == "running") | .last_step // 0')" -gt "$2" ]
+    [ "$(phasectl status "$workflow/$1" --json | gojq -r '.run | select(.state == "running") | .last_step // 0')" -gt "$2" ]
 }
 
 both_go() {

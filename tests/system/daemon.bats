@@ -18,7 +18,7 @@ ask() { # METHOD PATH [CURL OPTION...]: status and body over the Unix socket
 }
 
 worker_url() {
-    jq -r '"http://\(.host):\(.port)"' "$PHASED_HOME/daemon.json"
+    gojq -r '"http://\(.host):\(.port)"' "$PHASED_HOME/daemon.json"
 }
 
 job_state() { # of the first workflow's only job
@@ -81,7 +81,7 @@ without_module() {
     [ "$status" = 1 ]
     [[ $output == *"build one with \`phasectl daemon build-slurm\`"* ]]
     run "$programs/bin/phasectl" doctor --json
-    jq -e 'any(.[]; .severity == "error" and .what == "module")' <<<"$output"
+    gojq -e 'any(.[]; .severity == "error" and .what == "module")' <<<"$output"
     # Half a module of another release does not help, and does no harm.
     mkdir -m 700 "$PHASED_HOME/slurm"
     head -c 5000 "$BIN/../lib/phased/"phased-slurm-*.so >"$PHASED_HOME/slurm/phased-slurm-99.05.so"
@@ -221,7 +221,7 @@ start_with_locked_record() {
     eventually 60 grep "another program has the record .*/phased.db locked.*: waiting for it, at most 60 s" "$PHASED_HOME/said"
     grep "another program has the record" "$PHASED_HOME/phased.log"
     run phasectl doctor --json
-    jq -e 'any(.[]; .severity == "error" and .what == "daemon" and (.seen | test("is starting or ending")))' <<<"$output"
+    gojq -e 'any(.[]; .severity == "error" and .what == "daemon" and (.seen | test("is starting or ending")))' <<<"$output"
     unlock_record
     wait "$starter"
     grep "phased .* started" "$PHASED_HOME/said"
@@ -287,7 +287,7 @@ start_with_locked_record() {
     head -c 100000 /dev/urandom | timeout 10 socat -t 2 - "UNIX:$PHASED_HOME/phased.sock" >/dev/null || true
     printf 'GET / HTTP/9.9\r\n\r\n' | timeout 10 socat -t 2 - "UNIX:$PHASED_HOME/phased.sock" >/dev/null || true
     head -c 100000 /dev/urandom | timeout 10 socat -t 2 - \
-        "TCP:$(jq -r '"\(.host):\(.port)"' "$PHASED_HOME/daemon.json")" >/dev/null || true
+        "TCP:$(gojq -r '"\(.host):\(.port)"' "$PHASED_HOME/daemon.json")" >/dev/null || true
     [[ $(ask GET /v1/ping) == *'"version"'* ]]
     [[ $(ask POST /v1/workflows -d '{{{') == *bad_request*400* ]]
 }
@@ -324,11 +324,11 @@ start_with_locked_record() {
     phasectl daemon start
     local pid began id
     pid=$(daemon_pid)
-    began=$(phasectl daemon status --json | jq .started)
+    began=$(phasectl daemon status --json | gojq .started)
     two_phases >"$PHASED_HOME/spec.yaml"
     sed -i 's/^SlurmctldHost/#&/' "$SLURM_CONF" # which nobody can use
     phasectl plan "$PHASED_HOME/spec.yaml"
-    [ "$(phasectl daemon status --json | jq .started)" = "$began" ]
+    [ "$(phasectl daemon status --json | gojq .started)" = "$began" ]
     sed -i 's/^#SlurmctldHost/SlurmctldHost/' "$SLURM_CONF"
     "$SRC/etc/sandbox/sandbox" stop "$SANDBOX"
     sed -i 's/^SlurmctldPort=.*/SlurmctldPort=9817/' "$SLURM_CONF" # a start takes the port from there
@@ -337,7 +337,7 @@ start_with_locked_record() {
     eventually 60 is_submitted # not while the daemon begins anew
     eventually 90 state "$id" succeeded
     [ "$(daemon_pid)" = "$pid" ]
-    [ "$(phasectl daemon status --json | jq .started)" != "$began" ]
+    [ "$(phasectl daemon status --json | gojq .started)" != "$began" ]
     [ "$(line_count "$PHASED_HOME/runs/$id/first/out/executed")" = 1 ]
 }
 

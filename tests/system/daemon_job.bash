@@ -1,7 +1,7 @@
 # Shared by the bats files about the daemon as a job. Load it after phased.bash.
 
 # ping MEMBER: a member of the daemon's answer to a ping.
-ping() { phasectl daemon status --json 2>/dev/null | jq -r ".$1"; }
+ping() { phasectl daemon status --json 2>/dev/null | gojq -r ".$1"; }
 
 # start_as_job [-- OPTION...]: returns when the daemon serves. `start` itself waits only 15 seconds for
 # that.

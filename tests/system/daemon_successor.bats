@@ -11,7 +11,7 @@ teardown() { home_down; }
 
 # The number of steps in the record, of different steps, and the first and the last step.
 steps_of() {
-    phasectl metrics "$1" --name loss --last 100000 --json | jq -c '[.steps | length, (unique | length), min, max]'
+    phasectl metrics "$1" --name loss --last 100000 --json | gojq -c '[.steps | length, (unique | length), min, max]'
 }
 
 @test "the successor takes over before the limit: the run goes on, and no step is lost or comes twice" {

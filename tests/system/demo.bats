@@ -28,17 +28,17 @@ teardown() {
 
     # Each phase was one run, and both ran in one Slurm job.
     phasectl runs 1 --json >"$BATS_TEST_TMPDIR/runs"
-    [ "$(jq -r '[.[] | .outcome] | join(" ")' "$BATS_TEST_TMPDIR/runs")" = 'succeeded succeeded' ]
-    [ "$(jq '[.[] | .job_id] | unique | length' "$BATS_TEST_TMPDIR/runs")" = 1 ]
-    [ "$(phasectl status 1/validate --json | jq -r .promoted)" = in_place ]
+    [ "$(gojq -r '[.[] | .outcome] | join(" ")' "$BATS_TEST_TMPDIR/runs")" = 'succeeded succeeded' ]
+    [ "$(gojq '[.[] | .job_id] | unique | length' "$BATS_TEST_TMPDIR/runs")" = 1 ]
+    [ "$(phasectl status 1/validate --json | gojq -r .promoted)" = in_place ]
 
     # The model that the output names exists, and its training began from the first phase's model.
     run -0 phasectl status 1/production --json
-    [ -s "$(jq -r .checkpoint <<<"$output")/marker" ]
-    [ "$(jq '.step == .total' <<<"$output")" = true ]
-    [ "$(jq '.cost_usd > 0 and .gpu_seconds > 0' <<<"$output")" = true ]
+    [ -s "$(gojq -r .checkpoint <<<"$output")/marker" ]
+    [ "$(gojq '.step == .total' <<<"$output")" = true ]
+    [ "$(gojq '.cost_usd > 0 and .gpu_seconds > 0' <<<"$output")" = true ]
     run -0 phasectl gate 1/validate --json
-    [ "$(jq '[.checks[] | select(.outcome == "passed" and .window.rows > 0)] | length' \
+    [ "$(gojq '[.checks[] | select(.outcome == "passed" and .window.rows > 0)] | length' \
         <<<"$output")" = 5 ]
 }
 
@@ -50,5 +50,5 @@ teardown() {
     phasectl promote 1/validate
     run -1 phasectl watch 1 # production is too short for its own gate
     [[ $output == *"1/production is held"* ]]
-    [ "$(phasectl status 1/production --json | jq .step)" = 40 ]
+    [ "$(phasectl status 1/production --json | gojq .step)" = 40 ]
 }

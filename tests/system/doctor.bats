@@ -23,9 +23,9 @@ teardown() {
 
 # found SEVERITY WHAT TEXT: the JSON output has such a finding. TEXT is a regular expression.
 found() {
-    jq -e --arg severity "$1" --arg what "$2" --arg seen "$3" \
+    gojq -e --arg severity "$1" --arg what "$2" --arg seen "$3" \
         'any(.[]; .severity == $severity and .what == $what and (.seen | test($seen)))' <<<"$output" >/dev/null ||
-        { jq -r '.[] | "\(.severity) \(.what): \(.seen)"' <<<"$output" && false; }
+        { gojq -r '.[] | "\(.severity) \(.what): \(.seen)"' <<<"$output" && false; }
 }
 
 @test "a good Slurm without a daemon gives no error, and doctor makes and queues nothing" {
@@ -142,7 +142,7 @@ os.execvp("phasectl", ["phasectl", "doctor", "--json"])'
     printf '#!/bin/sh\nexec sleep 1000\n' >"$PHASED_HOME/bin/sbatch"
     PATH=$PHASED_HOME/bin:$PATH run -0 phasectl doctor --json
     found warning preempt "cannot tell whether you may submit: sbatch did not end within 15 s"
-    [ "$(jq '[.[] | select(.what == "submit")] | length' <<<"$output")" = 0 ]
+    [ "$(gojq '[.[] | select(.what == "submit")] | length' <<<"$output")" = 0 ]
 }
 
 @test "partitions that were not tried are counted, and may take jobs" {
@@ -157,13 +157,13 @@ os.execvp("phasectl", ["phasectl", "doctor", "--json"])'
     found warning preempt "^Slurm refuses a job of one GPU: Invalid account" ||
         found warning prod "^Slurm refuses a job of one GPU: Invalid account" # the order is Slurm's
     found note partitions "^[0-9]+ partitions? (was|were) not tried"
-    [ "$(jq '[.[] | select(.what == "submit")] | length' <<<"$output")" = 0 ]
+    [ "$(gojq '[.[] | select(.what == "submit")] | length' <<<"$output")" = 0 ]
 }
 
 @test "a Slurm that cannot be found is an error with its reason" {
     SLURM_CONF=$PHASED_HOME/none.conf run -1 phasectl doctor --json
     found error slurm.conf "^cannot read $PHASED_HOME/none.conf, which SLURM_CONF names"
-    [ "$(jq '[.[] | select(.severity == "error")] | length' <<<"$output")" = 1 ]
+    [ "$(gojq '[.[] | select(.severity == "error")] | length' <<<"$output")" = 1 ]
 }
 
 # --- Tests that change the sandbox ---------------------------------------------------------------
@@ -184,7 +184,7 @@ has_setting() {
     found note KillWait "2 s between TERM and KILL"
     found warning preempt "without a warning \(GraceTime is 0\)"
     found note preempt "are cancelled \(PreemptMode\)"
-    jq -e 'all(.[]; .severity != "warning" or .advice != null)' <<<"$output"
+    gojq -e 'all(.[]; .severity != "warning" or .advice != null)' <<<"$output"
 }
 
 @test "a controller that hangs is an error, and doctor asks it nothing more" {
@@ -194,7 +194,7 @@ has_setting() {
     kill -CONT "$(cat "$SANDBOX/stopped")"
     rm "$SANDBOX/stopped"
     found error controller "scontrol" # Slurm gives up after 10 s
-    [ "$(jq '[.[] | select(.what == "controller" or .what == "submit")] | length' <<<"$output")" = 1 ]
+    [ "$(gojq '[.[] | select(.what == "controller" or .what == "submit")] | length' <<<"$output")" = 1 ]
 }
 
 @test "without a controller there is an error, and the other findings are still reported" {

@@ -137,7 +137,7 @@ has_step() {
     eventually 60 has_step 10
     eventually 60 has_step 62
     eventually 60 grep -q "^forgetful-$workflow/train: " follow.out
-    [ "$(phasectl status "$workflow" --json | jq -r .state)" = running ]
+    [ "$(phasectl status "$workflow" --json | gojq -r .state)" = running ]
     srun -p prod -N 2 --gres=gpu:h100:8 --job-name=preemptor sleep 2
     daemon_kill
     eventually 60 grep -q 'no daemon is running' follow.err

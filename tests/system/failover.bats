@@ -58,7 +58,7 @@ is_saved() { [ "$SANDBOX/state/job_state" -nt "$SANDBOX/changed" ]; }
     third=$(training | submit)               # nobody answers
     for workflow in $first $second $third; do
         eventually 240 state "$workflow" succeeded
-        [ "$(phasectl runs "$workflow" --json | jq '[.[] | select(.outcome == "succeeded")] | length')" = 1 ]
+        [ "$(phasectl runs "$workflow" --json | gojq '[.[] | select(.outcome == "succeeded")] | length')" = 1 ]
         [ -z "$(sort "$PHASED_HOME/runs/$workflow/train/out/executed" | uniq -d)" ] # no job twice
     done
     answers second

@@ -32,7 +32,7 @@ failed() {
     eventually 60 test -s "$run/outcome.json"
     eventually 60 state "$1" held
     node=$(record "SELECT run.nodes FROM run JOIN phase ON phase.id = run.phase WHERE workflow = $1 AND attempt = 1")
-    jq -r '[.cause, .failure.name, .failure.rank, .failure.node, .failure.blame, .node] | map(. // "-" | tostring) | join(" ")' \
+    gojq -r '[.cause, .failure.name, .failure.rank, .failure.node, .failure.blame, .node] | map(. // "-" | tostring) | join(" ")' \
         "$run/outcome.json" | sed "s/\b$node\b/it/"
 }
 
@@ -72,7 +72,7 @@ SCRIPT
     [[ $output == *'known as cuda_oom; the code or its params are to blame'* ]]
     [[ $output == *'the last lines of rank 3,'* ]]
     curl -s --unix-socket "$PHASED_HOME/phased.sock" "http://phased/v1/workflows/$workflow/phases/a/runs/1" |
-        jq -e '.failure | .name == "cuda_oom" and .rank == 3 and .node == "n2" and .blame == "code"'
+        gojq -e '.failure | .name == "cuda_oom" and .rank == 3 and .node == "n2" and .blame == "code"'
 }
 
 @test "a module that cannot be loaded is recognised, and blank lines take no place among the last lines" {
@@ -162,7 +162,7 @@ SCRIPT
 }
 
 @test "failures lists the known failures, and searches logs for them, without a daemon" {
-    [ "$(phasectl failures --json | jq -r 'map(select(.name == "cuda_oom")) | .[0] | .cause + " " + .blame')" = 'oom code' ]
+    [ "$(phasectl failures --json | gojq -r 'map(select(.name == "cuda_oom")) | .[0] | .cause + " " + .blame')" = 'oom code' ]
     torch_oom >"$PHASED_HOME/log"
     echo 'all is well' >"$PHASED_HOME/other"
     run phasectl failures "$PHASED_HOME/log" "$PHASED_HOME/other"

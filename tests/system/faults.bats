@@ -33,7 +33,7 @@ daemon_is_gone() {
 }
 
 reason() {
-    phasectl status "$1" --json | jq -r .reason
+    phasectl status "$1" --json | gojq -r .reason
 }
 
 @test "a rank that exits with 3 holds the phase, and status says so; a retry runs the phase again" {
@@ -85,7 +85,7 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     phasectl daemon start
     run phased --home "$PHASED_HOME"
     [ "$status" = 3 ] # systemd does not start it again
-    [[ "$output" = *"$(jq .pid "$PHASED_HOME/daemon.json")"* ]]
+    [[ "$output" = *"$(gojq .pid "$PHASED_HOME/daemon.json")"* ]]
     phasectl daemon status
 }
 
@@ -97,7 +97,7 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     rm "$PHASED_HOME/phased.lock"
     phased --home "$PHASED_HOME" 2>>"$PHASED_HOME/second.log" 3>&- &
     second=$!
-    serves() { [ "$(jq .pid "$PHASED_HOME/daemon.json")" = "$1" ]; }
+    serves() { [ "$(gojq .pid "$PHASED_HOME/daemon.json")" = "$1" ]; }
     eventually 60 serves "$second"
     touch "$PHASED_HOME/runs/$workflow/only/out/go"
     eventually 60 process_has_ended "$first"

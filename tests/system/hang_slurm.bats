@@ -66,7 +66,7 @@ why_says() {
     id=$(training 9 | submit)
     eventually 180 state "$id" held
     [ "$(record "SELECT count(*) FROM run WHERE outcome = 'failed' AND cause = 'hang'")" = 3 ]
-    [[ $(phasectl status "$id" --json | jq -r '.phases[0].reason') == "hang again: no output, metric or checkpoint"* ]]
+    [[ $(phasectl status "$id" --json | gojq -r '.phases[0].reason') == "hang again: no output, metric or checkpoint"* ]]
 }
 
 @test "a job that Slurm suspends is not taken for a hanging job" {

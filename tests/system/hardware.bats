@@ -114,7 +114,7 @@ queue_is() {
 
 # starts FILTER: plans now, and prints this of each alternative of the phase `train`.
 starts() {
-    phasectl plan "$PHASED_HOME/spec.yaml" --json | jq -c "[.phases[0].alternatives[] | $1]"
+    phasectl plan "$PHASED_HOME/spec.yaml" --json | gojq -c "[.phases[0].alternatives[] | $1]"
 }
 
 @test "a plan shows the start for each alternative of GPUs" {
@@ -126,7 +126,7 @@ starts() {
     occupy n2
     # n1 and n3 have h100 GPUs.
     [ "$(starts '[.gpu_type, .start_nodes, .start <= now + 1]')" = '[["h200","n2",false],["h100","n1",true]]' ]
-    [ "$(phasectl plan "$PHASED_HOME/spec.yaml" --json | jq -c '.phases[] | [.start_nodes, .refused]')" = "$(printf '["n1",false]\n["n1",false]')" ]
+    [ "$(phasectl plan "$PHASED_HOME/spec.yaml" --json | gojq -c '.phases[] | [.start_nodes, .refused]')" = "$(printf '["n1",false]\n["n1",false]')" ]
     sed -i 's/h200:8 | h100:8/h300:8 | h100:8/' "$PHASED_HOME/spec.yaml"
     [ "$(starts .refused)" = '[true,false]' ]
     phasectl plan "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/plan"
@@ -155,7 +155,7 @@ starts() {
     # All accounts use the price of the GPUs that the job got.
     eventually 60 record_says "SELECT printf('%.3f', total(usd) / total(gpu_hours)) FROM v_run" 2.250
     record_says "SELECT printf('%.3f', total(usd) / total(gpu_hours)) FROM v_cost" 2.250
-    [ "$(phasectl status 1 --json | jq '.phases[] | .cost_usd / .gpu_seconds * 3600 * 1000 | round' | uniq)" = 2250 ]
+    [ "$(phasectl status 1 --json | gojq '.phases[] | .cost_usd / .gpu_seconds * 3600 * 1000 | round' | uniq)" = 2250 ]
     free_nodes
 }
 

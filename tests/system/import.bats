@@ -133,7 +133,7 @@ BODY
     for run in 1 2 3 4 5 6; do
         eventually 90 state "$run" succeeded
         cut -d' ' -f2 "runs.$run" | diff <(printf 'none\n1\n') -
-        [ "$(phasectl runs "$run" --json | jq -c '[.[].outcome] | sort')" = '["preempted","succeeded"]' ]
+        [ "$(phasectl runs "$run" --json | gojq -c '[.[].outcome] | sort')" = '["preempted","succeeded"]' ]
     done
 }
 
@@ -207,7 +207,7 @@ BODY
     script /bin/bash --time=10 <<<'echo "got $#: $2"'
     cd "$PHASED_HOME/work"
     words=(-- --lr '3e-4 x')
-    phasectl check --print train.sh "${words[@]}" | jq -r '.phases[0].run' | grep -F "set -- '--lr' '3e-4 x'"
+    phasectl check --print train.sh "${words[@]}" | gojq -r '.phases[0].run' | grep -F "set -- '--lr' '3e-4 x'"
     phasectl plan train.sh "${words[@]}" | grep train
     phasectl import --output flow.yaml train.sh "${words[@]}"
     phasectl rehearse train.sh "${words[@]}"

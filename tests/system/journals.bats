@@ -45,11 +45,11 @@ SPEC
     phasectl daemon start
     eventually 60 state 1/first held
     eventually 60 state 2/first held
-    final=$(jq '.finals[]' "$runs/1/first/1/outcome.json")
-    node=$(jq -r '.finals | keys[]' "$runs/1/first/1/outcome.json")
-    [ "$(phasectl status 1/first --json | jq -r .reason)" = \
+    final=$(gojq '.finals[]' "$runs/1/first/1/outcome.json")
+    node=$(gojq -r '.finals | keys[]' "$runs/1/first/1/outcome.json")
+    [ "$(phasectl status 1/first --json | gojq -r .reason)" = \
         "insufficient data: the journal of $node lacks entries 19 to $final of run #1" ]
-    phasectl status 2/first --json | jq -e '.reason | test("lacks entry 30 of run #1$")'
+    phasectl status 2/first --json | gojq -e '.reason | test("lacks entry 30 of run #1$")'
     run -0 phasectl why 1/first
     [[ $output == *"phasectl promote 1/first"*"phasectl retry 1/first"* ]]
     [ "$(record "SELECT count(*) FROM run")" = 2 ] # `second` has not begun

@@ -127,7 +127,7 @@ one_meeting_point() {
     if [ "$2" = 1 ]; then
         [[ $place == 127.0.0.1:* ]]
     else
-        [ "$(jq -r '"\(.address):\(.port)"' "$published")" = "$place" ]
+        [ "$(gojq -r '"\(.address):\(.port)"' "$published")" = "$place" ]
         [ -z "$(hostname -I)" ] || [[ $place != 127.* ]] # other nodes could not go there
     fi
 }
@@ -310,7 +310,7 @@ executed() {
 
 # How the groups of a run ended, in their order: the exit code, or - and the signal.
 ends() {
-    jq -rs '[.[] | select(.type == "exited") | .ranks[]] | sort_by(.rank) |
+    gojq -rs '[.[] | select(.type == "exited") | .ranks[]] | sort_by(.rank) |
         map(if .signal > 0 then "-\(.signal)" else "\(.code)" end) | join(" ")' \
         "$PHASED_HOME/runs/$workflow/a/1/journal"/n?.jsonl
 }
@@ -422,5 +422,5 @@ message() {
     eventually 120 state "$workflow" succeeded
     [ "$(cd "$PHASED_HOME/runs/$workflow/generate/2/log" && echo rank-?.log)" = 'rank-1.log rank-2.log' ] # the last one joins
     grep -q "resumed after $made lines" "$PHASED_HOME/runs/$workflow/generate/2/log/rank-1.log"
-    diff <(jq -r .prompt "$out/data.jsonl") <(phase-model text)
+    diff <(gojq -r .prompt "$out/data.jsonl") <(phase-model text)
 }

@@ -62,7 +62,7 @@ jobs_of_members() {
     [ "$(standings)" = '1:succeeded:left 2:succeeded:best 3:failed:out' ]
     [ "$(given)" = '128 256 128 step_5.ckpt' ]
     [ "$(jobs_of_members)" = 3 ]
-    [ "$(phasectl status 1/ladder --json | jq -r '.best, .members[2].out_reason[:3], .members[0].value == 643')" = $'ladder.2\noom\ntrue' ]
+    [ "$(phasectl status 1/ladder --json | gojq -r '.best, .members[2].out_reason[:3], .members[0].value == 643')" = $'ladder.2\noom\ntrue' ]
     run phasectl status 1
     [[ $output != *ladder.1* ]]
     run phasectl status 1/ladder
@@ -79,10 +79,10 @@ jobs_of_members() {
     [ "$(cut -d' ' -f1 "$PHASED_HOME/runs/1/executed" | paste -sd' ')" = '192 64 256 128' ]
     [ "$(jobs_of_members)" = 1 ]
     [ "$(standings)" = '1:failed:out 2:succeeded:best 3:failed:out 4:succeeded:out' ]
-    [ "$(phasectl status 1 --json | jq -r '.phases[] | select(.phase == "ladder").promoted')" = in_place ]
+    [ "$(phasectl status 1 --json | gojq -r '.phases[] | select(.phase == "ladder").promoted')" = in_place ]
     [ "$(record 'SELECT count(*) FROM job')" = 1 ] # what follows is in it, too
     [ "$(given)" = '64 128 64 step_5.ckpt' ]
-    [ "$(phasectl runs 1/ladder --json | jq length)" = 4 ] # those of its members
+    [ "$(phasectl runs 1/ladder --json | gojq length)" = 4 ] # those of its members
 }
 
 @test "rungs cut the worse members, the others resume from checkpoints, and the last rung gives the best" {
@@ -211,7 +211,7 @@ SPEC
     [[ $status -ne 0 && $output == *"a matrix has no runs"*@("such as 1/sweep.1"|"its best member is")* ]]
     eventually 200 state 1 succeeded
     [ "$(given)" = '7 3' ]
-    [ "$(phasectl status 1/sweep --json | jq -r .best)" = sweep.74 ]
+    [ "$(phasectl status 1/sweep --json | gojq -r .best)" = sweep.74 ]
     [[ $(phasectl logs 1/sweep 2>&1) == *"its best member is 1/sweep.74" ]]
     run phasectl cost 1
     [[ $output == *$'\nsweep '* && $output != *sweep.1* ]]
@@ -247,7 +247,7 @@ SPEC
     [ "$(cut -d' ' -f3 "$PHASED_HOME/runs/1/executed" | sort -u | paste -sd' ')" = '0,1 2,3' ]
     [ "$(head -n 2 "$PHASED_HOME/runs/1/executed" | cut -d' ' -f3 | sort | paste -sd' ')" = '0,1 2,3' ]
     [ "$(record 'SELECT DISTINCT gpus_per_node FROM job')" = 4 ]
-    [ "$(phasectl status 1/sweep.4 --json | jq .gpus)" = 2 ]
+    [ "$(phasectl status 1/sweep.4 --json | gojq .gpus)" = 2 ]
     phasectl logs 1/sweep.5 | grep -q 'step=1 loss=5'
 }
 
@@ -275,7 +275,7 @@ phases:
     best: {min: last(loss)}
 SPEC
     eventually 60 daemon_is_gone
-    lane=$(jq -r .job_dir "$PHASED_HOME/runs/1/sweep.$1/1/run.json")
+    lane=$(gojq -r .job_dir "$PHASED_HOME/runs/1/sweep.$1/1/run.json")
     eventually 60 lane_has_left "$lane"
     phasectl daemon start
     eventually 90 state 1 succeeded
@@ -297,7 +297,7 @@ SPEC
     ladder '{BATCH_SIZE: [32, 128, 64]}' 'best: {max: mean(speed), reuse: 1d}' | submit
     eventually 90 state 2 succeeded
     [ "$(cut -d' ' -f1 "$PHASED_HOME/runs/2/executed")" = 32 ]
-    [ "$(phasectl status 2/ladder --json | jq -c '[.members[].reused]')" = '[null,"1/ladder.2","1/ladder.1"]' ]
+    [ "$(phasectl status 2/ladder --json | gojq -c '[.members[].reused]')" = '[null,"1/ladder.2","1/ladder.1"]' ]
     [ "$(cat "$PHASED_HOME/runs/2/train/out/given")" = '128 256 128 step_5.ckpt' ]
     # With another number of steps it is another phase. A member whose files were deleted is not
     # known. Without `reuse` each member runs.
@@ -369,7 +369,7 @@ judged() {
     [[ $output == *"phasectl retry 1/ladder "*"judge"* ]]
     [ "$(phasectl retry 1)" = '1/ladder chooses again among its results' ]
     eventually 60 judged 1 2
-    [ "$(phasectl status 1/ladder --json | jq -c "[.members[].value] | $as_numbers")" = '[643,1283,null]' ]
+    [ "$(phasectl status 1/ladder --json | gojq -c "[.members[].value]")" = '[643,1283,null]' ]
     phasectl promote 1
     eventually 60 state 1 succeeded
     [ "$(standings)" = '1:succeeded:left 2:succeeded:best 3:failed:out' ]
@@ -378,7 +378,7 @@ judged() {
     # All results are known, and still the held matrix does not begin.
     # Another `where` does not change the members.
     ladder '{BATCH_SIZE: [64, 128]}' "${best/memry/mmory}" | submit --hold
-    [ "$(phasectl status 2 --json | jq -r .state)" = held ]
+    [ "$(phasectl status 2 --json | gojq -r .state)" = held ]
     phasectl release 2
     eventually 60 judged 2 1
     run phasectl promote 2/train
@@ -405,7 +405,7 @@ judged() {
     [ "$(executed 3)" = '4 8 8 16' ]
     [ "$(record "SELECT resume_step FROM run JOIN phase ON phase.id = run.phase
                  WHERE workflow = 3 AND phase.name = 'ladder.1'")" = 2 ]
-    [ "$(phasectl status 3/ladder --json | jq -c "[.best, .members[0].value] | $as_numbers")" = '["ladder.1",164]' ]
+    [ "$(phasectl status 3/ladder --json | gojq -c "[.best, .members[0].value]")" = '["ladder.1",164]' ]
     [ "$(cat "$PHASED_HOME/runs/3/train/out/given")" = '16 32 16 step_4.ckpt' ]
     # All results of 1 are known: the matrix climbs and decides again without a run.
     ladder '{BATCH_SIZE: [16, 64, 32]}' "$rungs" | submit

@@ -17,7 +17,7 @@ teardown() { home_down; }
 
 # The queries of the board, one a line, with words in place of its variables.
 expressions() {
-    jq -r '.. | .expr? // empty' "$BOARD" |
+    gojq -r '.. | .expr? // empty' "$BOARD" |
         sed 's/\$__rate_interval/5m/g; s/\$metric/loss/g; s/\$run/.+/g; s/\$workflow/.+/g'
 }
 
@@ -71,7 +71,7 @@ SPEC
     priced | submit
     mapfile -t names < <({
         expressions
-        jq -r '.templating.list[].definition? // empty' "$BOARD" | sed 's/, [a-z_]*)$//'
+        gojq -r '.templating.list[].definition? // empty' "$BOARD" | sed 's/, [a-z_]*)$//'
     } | metrics)
     [ ${#names[@]} -ge 12 ]
     eventually 90 has_metrics "${names[@]}" || {
@@ -112,8 +112,8 @@ SPEC
 
 @test "the queries of the board are PromQL" {
     command -v promtool || skip 'there is no promtool (package prometheus)'
-    expressions | jq -R '{record: "a:b:\(input_line_number)", expr: .}' |
-        jq -s '{groups: [{name: "board", rules: .}]}' >rules.yml
+    expressions | gojq -Rn '{groups: [{name: "board", rules: [foreach inputs as $expr (0; . + 1; {record: "a:b:\(.)", expr: $expr})]}]}' \
+        >rules.yml
     run -0 promtool check rules rules.yml
     [[ $output == *" $(expressions | wc -l) rules found"* ]]
     sed 's/count by/count bby/' rules.yml >bad.yml
@@ -121,14 +121,14 @@ SPEC
 }
 
 @test "the board is a dashboard of Grafana that asks the chosen data source" {
-    jq -e '.title == "phased" and .schemaVersion >= 36 and .id == null and .uid == "phased"' "$BOARD"
-    jq -e '[.panels[].id] | length == (unique | length)' "$BOARD"
-    jq -e '[.panels[] | select(.type != "row") | .datasource, .targets[].datasource | .uid] |
+    gojq -e '.title == "phased" and .schemaVersion >= 36 and .id == null and .uid == "phased"' "$BOARD"
+    gojq -e '[.panels[].id] | length == (unique | length)' "$BOARD"
+    gojq -e '[.panels[] | select(.type != "row") | .datasource, .targets[].datasource | .uid] |
         unique == ["${datasource}"]' "$BOARD"
-    jq -e '[.templating.list[] | .name] == ["datasource", "workflow", "run", "metric"]' "$BOARD"
-    jq -e '[.panels[] | select(.type != "row") | (.targets | length > 0) and (.description != "")] | all' "$BOARD"
+    gojq -e '[.templating.list[] | .name] == ["datasource", "workflow", "run", "metric"]' "$BOARD"
+    gojq -e '[.panels[] | select(.type != "row") | (.targets | length > 0) and (.description != "")] | all' "$BOARD"
     # Panels of a row of the grid are side by side: no two of them cover the same place.
-    jq -e '[.panels[].gridPos | . as $p | range($p.x; $p.x + $p.w) as $x | range($p.y; $p.y + $p.h) as $y |
+    gojq -e '[.panels[].gridPos | . as $p | range($p.x; $p.x + $p.w) as $x | range($p.y; $p.y + $p.h) as $y |
         [$x, $y]] | length == (unique | length)' "$BOARD"
-    jq -e '[.panels[].gridPos | .x + .w <= 24] | all' "$BOARD"
+    gojq -e '[.panels[].gridPos | .x + .w <= 24] | all' "$BOARD"
 }

@@ -32,7 +32,7 @@ one_is_done() { [ "$(record 'SELECT count(*) FROM notice WHERE done IS NOT NULL'
     told "{on: [held, succeeded], command: 'cat >>\$PHASED_HOME/told; echo \"\$PHASED_NOTICE_KIND \$PHASED_NOTICE_ADDRESS\" >>\$PHASED_HOME/told'}" 3
     eventually 60 lines 2
     [ "$(sed -n 2p "$PHASED_HOME/told")" = 'held 1/only' ]
-    head -n 1 "$PHASED_HOME/told" | jq -e '.kind == "held" and .workflow == 1 and .name == "told" and (.message | contains("exit"))'
+    head -n 1 "$PHASED_HOME/told" | gojq -e '.kind == "held" and .workflow == 1 and .name == "told" and (.message | contains("exit"))'
     told "{on: succeeded, command: 'echo \$PHASED_NOTICE_KIND \$PHASED_NOTICE_ADDRESS >>\$PHASED_HOME/told'}"
     eventually 60 lines 3
     [ "$(sed -n 3p "$PHASED_HOME/told")" = 'succeeded 2' ]

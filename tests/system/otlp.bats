@@ -33,10 +33,10 @@ collector_stop() {
     collector=
 }
 
-# spans FILTER: what jq finds in the list of all spans that came. A member `a` has the attributes.
+# spans FILTER: what gojq finds in the list of all spans that came. A member `a` has the attributes.
 spans() {
     [ ! -e got/breaches ] || return
-    jq -cs "map(.a = .attributes) | $1" got/spans
+    gojq -cs "map(.a = .attributes) | $1" got/spans
 }
 
 # has_span NAME: it came.
@@ -100,7 +100,7 @@ SPEC
 
     run -0 phasectl events --otlp # all is sent
     [ "$output" = '0 spans sent, 0 refused' ]
-    phasectl events --otlp --json | jq -e '. == {sent: 0, refused: 0}'
+    phasectl events --otlp --json | gojq -e '. == {sent: 0, refused: 0}'
     run -0 phasectl events 1/first --otlp # and can be sent again, under the same ids
     [ "$output" = '3 spans sent, 0 refused' ]
     spans '(.[6:9] | map([.spanId, .traceId, .endTimeUnixNano])) == (.[0:3] | map([.spanId, .traceId, .endTimeUnixNano]))' | grep -q true

@@ -17,7 +17,7 @@ teardown() {
 
 # Not each curl and each resolver knows the names under localhost, as browsers do.
 open_page() {
-    url=$(phasectl open --json | jq -r .url)
+    url=$(phasectl open --json | gojq -r .url)
     token=${url#*#} origin=${url%%/#*}
     port=${origin##*:} base=http://127.0.0.1:$port
 }
@@ -65,7 +65,7 @@ code() { curl -s -o "$PHASED_HOME/reply" -w '%{http_code}' "${@:2}" "$base$1"; }
     ss -Hltn "sport = :$port" | grep -q "127.0.0.1:$port"
     [ "$(ss -Hltn "sport = :$port" | wc -l)" = 1 ]
     [[ $origin =~ ^http://p[0-9a-f]{16}\.localhost:[0-9]+$ ]]
-    [ "$(phasectl open --json | jq -r .url)" = "$url" ]
+    [ "$(phasectl open --json | gojq -r .url)" = "$url" ]
     before=$origin earlier=$token port_before=$port
     phasectl daemon stop
     phasectl daemon start
@@ -125,34 +125,34 @@ phases:
 SPEC
     eventually 60 state 1 succeeded
     part() { curl -sf -H "Authorization: Bearer $token" "$base/v1/workflows/1/phases/say/runs/1/log?$1"; }
-    [[ $(part max=1000 | jq -r .text) = *"step 1 loss 2"*"hälfte � ende"* ]]
+    [[ $(part max=1000 | gojq -r .text) = *"step 1 loss 2"*"hälfte � ende"* ]]
     next=0
     : >"$PHASED_HOME/text"
-    while [ "$next" -lt "$(part max=1 | jq .size)" ]; do
-        part "offset=$next&max=7" | jq -j .text >>"$PHASED_HOME/text"
-        next=$(part "offset=$next&max=7" | jq .next)
+    while [ "$next" -lt "$(part max=1 | gojq .size)" ]; do
+        part "offset=$next&max=7" | gojq -j .text >>"$PHASED_HOME/text"
+        next=$(part "offset=$next&max=7" | gojq .next)
     done
-    [ "$(cat "$PHASED_HOME/text")" = "$(part max=1000 | jq -r .text)" ]
-    size=$(part max=4 | jq .size)
-    [ "$(part max=1000 | jq .next)" = "$size" ]
+    [ "$(cat "$PHASED_HOME/text")" = "$(part max=1000 | gojq -r .text)" ]
+    size=$(part max=4 | gojq .size)
+    [ "$(part max=1000 | gojq .next)" = "$size" ]
     truncate -s "$((size - 1))" "$PHASED_HOME/runs/1/say/1/log/rank-0.log"
     printf '\377' >>"$PHASED_HOME/runs/1/say/1/log/rank-0.log" # no letter begins so
-    [ "$(part max=1000 | jq .next)" = "$size" ]
+    [ "$(part max=1000 | gojq .next)" = "$size" ]
     printf '\303' >>"$PHASED_HOME/runs/1/say/1/log/rank-0.log" # the rest of the letter may come
-    [ "$(part max=1000 | jq .next)" = "$size" ]
+    [ "$(part max=1000 | gojq .next)" = "$size" ]
     printf '\244' >>"$PHASED_HOME/runs/1/say/1/log/rank-0.log"
-    [ "$(part "offset=$size&max=1" | jq -r .text)" = ä ]
+    [ "$(part "offset=$size&max=1" | gojq -r .text)" = ä ]
     [ "$(code '/v1/workflows/1/phases/say/runs/1/log?rank=7' -H "Authorization: Bearer $token")" = 404 ]
     log=$PHASED_HOME/runs/1/say/1/log
-    [ "$(part max=1 | jq .earlier)" = null ]
+    [ "$(part max=1 | gojq .earlier)" = null ]
     touch "$log/rank-0.previous.log"
-    [ "$(part max=1 | jq .earlier)" = true ]
+    [ "$(part max=1 | gojq .earlier)" = true ]
     mv "$log" "$log.away"
     logs() { code /v1/workflows/1/phases/say/runs/1/logs -H "Authorization: Bearer $token"; }
     [ "$(logs)" = 200 ] # no log yet
     touch "$log"
     [ "$(logs)" = 500 ]
-    jq -e '.error.message | contains("Not a directory")' "$PHASED_HOME/reply"
+    gojq -e '.error.message | contains("Not a directory")' "$PHASED_HOME/reply"
 }
 
 @test "people do in a browser what they do with phasectl" {
@@ -198,9 +198,9 @@ SQL
     } | sqlite3 "$PHASED_HOME/phased.db" >/dev/null
     phasectl daemon start
     run -0 --separate-stderr phasectl runs --json
-    [ "$(jq length <<<"$output")" = 1000 ]
+    [ "$(gojq length <<<"$output")" = 1000 ]
     [ "$stderr" = 'phasectl: only the newest 1000 runs were looked at' ]
-    url=$(phasectl open --json | jq -r .url)
+    url=$(phasectl open --json | gojq -r .url)
     /usr/bin/python3 -B "$SRC/tests/system/page.py" many "$url" | tee "$PHASED_HOME/page.tap"
     grep -q '^1\.\.' "$PHASED_HOME/page.tap"
     ! grep -q '^not ok' "$PHASED_HOME/page.tap"

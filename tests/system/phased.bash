@@ -114,7 +114,7 @@ nodes_resume() {
 }
 
 # state ADDRESS WORD: whether a workflow or a phase is in this state. Members of the first level have
-# two spaces before them. Tests ask this often, and jq takes more time than all the rest.
+# two spaces before them. Tests ask this often, and a program for JSON takes more time than all the rest.
 state() {
     [[ $(phasectl status "$1" --json 2>/dev/null) == *$'\n  "state": "'"$2"'"'* ]]
 }
@@ -151,10 +151,6 @@ phases:
       echo step=1 loss=2
 SPEC
 }
-
-# Put this filter after another jq filter. Since 1.7, jq keeps numbers as they are written, such as
-# 25.0.
-export as_numbers='walk(if type == "number" then . + 0 else . end)'
 
 # Prints the number of lines of a file, or 0 without the file.
 line_count() {

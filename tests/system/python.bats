@@ -29,7 +29,7 @@ phased.checkpoint('$PHASED_HOME/step_7', 7)" >"$PHASED_HOME/ours"
     phase-worker metric step=3 loss=0.5 Grad_Norm=nan
     phase-worker metric lr=-inf
     phase-worker checkpoint "$PHASED_HOME/step_7" --step 7
-    diff <(jq -cS . "$PHASED_HOME/ours") <(jq -cS . "$PHASED_CHANNEL")
+    diff <(gojq -c . "$PHASED_HOME/ours") <(gojq -c . "$PHASED_CHANNEL")
     [ "$(grep -c . "$PHASED_HOME/ours")" = 3 ]
 }
 
@@ -105,7 +105,7 @@ for value in (Tensor(0), 10**400, 1j, None, [1], object()):
     try: phased.metric(1, grad_norm=value)
     except ValueError as error: assert str(error).startswith("grad_norm is not a number: "), error
     else: assert False, value'
-    jq -sc "$as_numbers"' == [{metric: {values: {a: 0.5, b: 0.25, c: 0.125, d: 1180591620717411303424}, step: 1}},
+    gojq -sc '. == [{metric: {values: {a: 0.5, b: 0.25, c: 0.125, d: 1180591620717411303424}, step: 1}},
         {metric: {values: {loss: "nan"}, step: 2}}, {metric: {values: {loss: 1}, step: 9007199254740991}}]' "$PHASED_HOME/channel" | grep -qx true
 }
 
@@ -143,7 +143,7 @@ assert said.is_set() and child.exitcode == 0
 os.kill(os.getpid(), signal.SIGTERM)
 assert phased.should_stop()
 PYTHON"
-    [ "$(jq -s length "$PHASED_HOME/channel")" = 1400 ]
+    [ "$(gojq -s length "$PHASED_HOME/channel")" = 1400 ]
 }
 
 @test "helper processes that are started anew can be terminated, and another stop signal leaves them alone" {
@@ -277,12 +277,12 @@ $1"
 phased.metric(3, loss=0.5, lr=float("nan")); phased.metric(2, loss=0.25); phased.metric(acc=0.75)'
     [ "$status" = 0 ]
     [ -z "$stderr" ]
-    diff <(jq -c 'select(.call == "log") | .data' "$TRACKING/wandb") - <<'LOGS'
-{"loss":0.5,"lr":null,"step":3}
+    diff <(gojq -c 'select(.call == "log") | .data' "$TRACKING/wandb") - <<'LOGS'
+{"loss":0.5,"lr":"nan","step":3}
 {"loss":0.25,"step":2}
 {"acc":0.75,"step":2}
 LOGS
-    [ "$(jq -r 'select(.call == "log") | "\(.name)@\(.step)"' "$TRACKING/mlflow" | paste -sd' ')" = 'loss@3 lr@3 loss@2 acc@2' ]
+    [ "$(gojq -r 'select(.call == "log") | "\(.name)@\(.step)"' "$TRACKING/mlflow" | paste -sd' ')" = 'loss@3 lr@3 loss@2 acc@2' ]
 
     touch "$TRACKING/broken"
     mirrored 'phased.mirror("wandb"); phased.metric(1, loss=1); phased.metric(2, loss=1); print("on")'
@@ -343,8 +343,8 @@ for step in range(20): phased.metric(step, loss=1)
 run.finish(exit_code=3)
 phased.metric(20, loss=1)'
     [ "$status $stderr" = '0 ' ]
-    [ "$(jq -r '.call' "$TRACKING/wandb" | uniq -c | xargs)" = '1 init 2 define_metric 20 log 1 finish' ]
-    [ "$(jq 'select(.call == "finish") | .exit_code' "$TRACKING/wandb")" = 3 ]
+    [ "$(gojq -r '.call' "$TRACKING/wandb" | uniq -c | xargs)" = '1 init 2 define_metric 20 log 1 finish' ]
+    [ "$(gojq 'select(.call == "finish") | .exit_code' "$TRACKING/wandb")" = 3 ]
 
     for method in fork forkserver spawn; do
         rm "$TRACKING/wandb"
@@ -376,8 +376,8 @@ phased.metric(1, loss=1); first.finish()
 second = phased.mirror("wandb"); assert second is not first
 phased.metric(2, loss=1)'
     [ "$status $stderr" = '0 ' ]
-    [ "$(jq -r 'select(.call == "log") | .data.step' "$TRACKING/wandb" | paste -sd' ')" = '1 2' ]
-    [ "$(jq -r 'select(.call == "log") | .step' "$TRACKING/mlflow" | paste -sd' ')" = '1 2' ]
+    [ "$(gojq -r 'select(.call == "log") | .data.step' "$TRACKING/wandb" | paste -sd' ')" = '1 2' ]
+    [ "$(gojq -r 'select(.call == "log") | .step' "$TRACKING/mlflow" | paste -sd' ')" = '1 2' ]
 }
 
 @test "the limits of a mirror are not those of the trainer, and the trainer's own limits stay" {
@@ -390,12 +390,12 @@ assert os.environ["MLFLOW_HTTP_REQUEST_TIMEOUT"] == "7"'
     touch "$TRACKING/old"
     mirrored 'phased.mirror("wandb"); phased.mirror("wandb")'
     [ "$status $stderr" = '0 ' ]
-    diff <(jq -c 'select(.call == "init") | .settings' "$TRACKING/wandb") - <<'SETTINGS'
-{"init_timeout":60,"finish_timeout":60}
+    diff <(gojq -c 'select(.call == "init") | .settings' "$TRACKING/wandb") - <<'SETTINGS'
+{"finish_timeout":60,"init_timeout":60}
 {"finish_timeout":60}
 {"init_timeout":60}
 SETTINGS
-    [ "$(jq -r 'select(.call == "start_run") | .timeout' "$TRACKING/mlflow" | paste -sd' ')" = '10 7' ]
+    [ "$(gojq -r 'select(.call == "start_run") | .timeout' "$TRACKING/mlflow" | paste -sd' ')" = '10 7' ]
 }
 
 @test "the runs of a phase are one run of W&B and of MLflow, although a job is requeued and steps are repeated" {
@@ -443,12 +443,12 @@ SPEC
     [[ "$ids" =~ ^([0-9a-f]{16})\ ([0-9a-f]{16})$ ]]
     id=${BASH_REMATCH[1]}
     [ "$id" = "${BASH_REMATCH[2]}" ]
-    diff <(jq -c 'select(.call == "init") | del(.settings)' "$PHASED_HOME/tracking/wandb") - <<CALLS
-{"project":"p","id":"phased-$id","name":"$workflow/train","resume":"allow","call":"init"}
-{"project":"p","id":"phased-$id","name":"$workflow/train","resume":"allow","call":"init"}
+    diff <(gojq -c 'select(.call == "init") | del(.settings)' "$PHASED_HOME/tracking/wandb") - <<CALLS
+{"call":"init","id":"phased-$id","name":"$workflow/train","project":"p","resume":"allow"}
+{"call":"init","id":"phased-$id","name":"$workflow/train","project":"p","resume":"allow"}
 CALLS
-    [ "$(jq -r 'select(.call == "log") | .data.step' "$PHASED_HOME/tracking/wandb" | paste -sd' ')" = '1 2 3 4 5 4 5 6' ]
-    [ "$(jq -r 'select(.call == "log") | .step' "$PHASED_HOME/tracking/mlflow" | paste -sd' ')" = '1 2 3 4 5 4 5 6' ]
-    [ "$(jq -r 'select(.call == "log") | .run_id' "$PHASED_HOME/tracking/mlflow" | sort -u | wc -l)" = 1 ]
-    [ "$(jq -r 'select(.call == "create_run") | .tags["phased.run"]' "$PHASED_HOME/tracking/mlflow")" = "$id" ]
+    [ "$(gojq -r 'select(.call == "log") | .data.step' "$PHASED_HOME/tracking/wandb" | paste -sd' ')" = '1 2 3 4 5 4 5 6' ]
+    [ "$(gojq -r 'select(.call == "log") | .step' "$PHASED_HOME/tracking/mlflow" | paste -sd' ')" = '1 2 3 4 5 4 5 6' ]
+    [ "$(gojq -r 'select(.call == "log") | .run_id' "$PHASED_HOME/tracking/mlflow" | sort -u | wc -l)" = 1 ]
+    [ "$(gojq -r 'select(.call == "create_run") | .tags["phased.run"]' "$PHASED_HOME/tracking/mlflow")" = "$id" ]
 }

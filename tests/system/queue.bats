@@ -219,7 +219,7 @@ SPEC
     limits 'month: {usd: 0.5}'
     workflow=$(held_up)
     eventually 90 state "$workflow/wait" held
-    [[ $(phasectl status "$workflow/wait" --json | jq -r .reason) = "held by this month's budget, of which \$"*' of $0.50 is spent' ]]
+    [[ $(phasectl status "$workflow/wait" --json | gojq -r .reason) = "held by this month's budget, of which \$"*' of $0.50 is spent' ]]
     run phasectl release "$workflow"
     [ "$status" = 1 ]
     [[ $output = *"cannot release $workflow: this month's budget (limits.yaml) is spent: \$"*" of \$0.50; first raise"* ]]

@@ -56,9 +56,9 @@ SH
 }
 
 @test "packages that are missing are installed, and one of two that do the same is enough" {
-    fake_packages jq 'socat | libcurl4-openssl-dev'
+    fake_packages gojq 'socat | libcurl4-openssl-dev'
     PATH=$DIR/bin:$PATH "$DIR/quickstart" check
-    [[ $(cat "$DIR/asked") = *' install jq socat' ]]
+    [[ $(cat "$DIR/asked") = *' install gojq socat' ]]
 }
 
 @test "packages of this machine are not removed for those that are missing" {
@@ -78,12 +78,12 @@ SH
 }
 
 @test "a build beside a Slurm that is not Debian's does not ask for Debian's libslurm" {
-    fake_packages libslurm-dev jq
+    fake_packages libslurm-dev gojq
     cp /bin/true "$DIR/bin/sinfo"
     PATH=$DIR/bin:$PATH "$DIR/quickstart" build
     [[ $(cat "$DIR/asked") = *' install libslurm-dev' ]]
     rm -r "$DIR/asked" "$DIR/bin"
-    fake_packages 'libslurm-dev | slurm-client' jq
+    fake_packages 'libslurm-dev | slurm-client' gojq
     cp /bin/true "$DIR/bin/sinfo"
     PATH=$DIR/bin:$PATH "$DIR/quickstart" build
     [ ! -e "$DIR/asked" ]

@@ -17,9 +17,9 @@ load cli.bash
     # Each phase made ten steps and five more, and production continues the count of validate. Both
     # were far from their ends.
     phasectl status "$id" --json >status
-    jq -e '[.phases[] | .state] == ["succeeded", "succeeded"]' status
-    jq -e '.phases[0] | .step >= 15 and .step < .total' status
-    jq -e '.phases[1] | .step >= 30 and .step < .total' status
+    gojq -e '[.phases[] | .state] == ["succeeded", "succeeded"]' status
+    gojq -e '.phases[0] | .step >= 15 and .step < .total' status
+    gojq -e '.phases[1] | .step >= 30 and .step < .total' status
 }
 
 @test "a rehearsal names metrics and checkpoints that never came, and goes on to the next phase" {

@@ -76,7 +76,7 @@ daemon_is_gone() {
     needs_less '{oom: [{set: {micro_batch: micro_batch / 2}}, {set: {micro_batch: 10}}]}' | submit
     eventually 90 state 1/train held
     [ "$(given)" = '32 2 1,16 4 1,10 6.4 1' ]
-    [[ $(phasectl status 1/train --json | jq -r .reason) == *"its remedies are used up"* ]]
+    [[ $(phasectl status 1/train --json | gojq -r .reason) == *"its remedies are used up"* ]]
     phasectl retry 1/train
     eventually 60 state 1/train held
     [ "$(given)" = '32 2 1,16 4 1,10 6.4 1,10 6.4 1' ]
@@ -202,7 +202,7 @@ crash_at() {
     eventually 90 state 1 succeeded
     [ "$(given)" = '32 2 1,8 8 1' ]
     [ "$(record 'SELECT count(*) FROM remedy')" = 1 ]
-    [ "$(record "SELECT remedies FROM phase WHERE name = 'train'" | jq -r '.[0].used')" = 1 ]
+    [ "$(record "SELECT remedies FROM phase WHERE name = 'train'" | gojq -r '.[0].used')" = 1 ]
 }
 
 @test "a daemon that is killed before a remedy is worked out works it out after its next start" { crash_at remedy:1:before; }

@@ -71,7 +71,7 @@ says_why_it_waits() {
     eventually 100 state "$workflow" succeeded
     [ "$(outcomes)" = 'preempted succeeded' ]
     [ "$(record 'SELECT message FROM run WHERE attempt = 1')" = 'the job was requeued in Slurm' ]
-    [ "$(jq .requeues "$PHASED_HOME/runs/$workflow/train/1/outcome.json")" = true ]
+    [ "$(gojq .requeues "$PHASED_HOME/runs/$workflow/train/1/outcome.json")" = true ]
     [ "$(record 'SELECT resume_step >= 40 FROM run WHERE attempt = 2')" = 1 ]
     one_job "$workflow"
 }

@@ -37,7 +37,7 @@ makes_steps() {
     preempt
     begin_soon "$(job 1)" 1
     eventually 120 test -s "$PHASED_HOME/runs/$workflow/train/2/outcome.json"
-    [ "$(jq .alone "$PHASED_HOME/runs/$workflow/train/2/run.json")" = true ]
+    [ "$(gojq .alone "$PHASED_HOME/runs/$workflow/train/2/run.json")" = true ]
     ends_after 1
     phasectl daemon start
     eventually 60 state "$workflow" succeeded

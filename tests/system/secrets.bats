@@ -73,7 +73,7 @@ answers() {
     for route in /v1/workflows '/v1/workflows?all=1' /v1/workflows/1 /v1/workflows/1/source /v1/workflows/1/phases/train \
         /v1/workflows/1/phases/train/runs/1 '/v1/runs?workflow=1' /metrics; do api "$route"; done
     local page
-    page=$(phasectl open --json | jq -r .url)
+    page=$(phasectl open --json | gojq -r .url)
     base=${page%%/#*}
     curl -sf -H "Authorization: Bearer ${page##*#}" "$base/v1/workflows/1/source"
     printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
@@ -208,7 +208,7 @@ SPEC
 
 # held PHASE: the phase is held because a secret of it is gone, and no run of it has begun.
 held() {
-    [ "$(phasectl status "1/$1" --json | jq -r '.state + ": " + .reason')" = \
+    [ "$(phasectl status "1/$1" --json | gojq -r '.state + ": " + .reason')" = \
         'held: held by phased: the secret HF_TOKEN was removed after the workflow had ended: submit the workflow again' ]
 }
 

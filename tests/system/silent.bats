@@ -10,7 +10,7 @@ teardown_file() { sandbox_down; }
 setup() {
     home_up
     phasectl daemon start
-    jq '.port = 9' "$PHASED_HOME/daemon.json" >"$PHASED_HOME/closed"
+    gojq '.port = 9' "$PHASED_HOME/daemon.json" >"$PHASED_HOME/closed"
     mv "$PHASED_HOME/closed" "$PHASED_HOME/daemon.json"
 }
 teardown() { home_down; }

@@ -47,7 +47,7 @@ no_job_is_left() {
 
 # told RUN TYPE: when a node of this run first wrote an entry of this type.
 told() {
-    jq -r --arg type "$2" 'select(.type == $type) | .time' \
+    gojq -r --arg type "$2" 'select(.type == $type) | .time' \
         "$PHASED_HOME/runs/$workflow/train/$1/journal"/n*.jsonl | head -n 1
 }
 
@@ -67,7 +67,7 @@ makes_steps() {
     [ "$(record 'SELECT nodes FROM run WHERE attempt = 2')" != "$node" ]
     [ "$(record 'SELECT resume_step > 0 FROM run WHERE attempt = 2')" = 1 ]
     ended=$(told 1 exited)
-    [ "$(jq -n "$ended < $(told 2 ranks)")" = true ]
+    [ "$(gojq -n "$ended < $(told 2 ranks)")" = true ]
     phasectl cancel "$workflow"
     eventually 60 state "$workflow" cancelled
 }
@@ -170,7 +170,7 @@ limit_of() {
     suspended() { [[ "$(phasectl status "$workflow/train")" = *suspended* ]]; }
     eventually 60 suspended
     [[ "$(phasectl why "$workflow/train")" = *"suspended"* ]]
-    [ "$(phasectl status "$workflow/train" --json | jq -r .state)" = active ]
+    [ "$(phasectl status "$workflow/train" --json | gojq -r .state)" = active ]
     scontrol resume "$job"
     touch "$PHASED_HOME/runs/$workflow/train/out/go"
     eventually 120 state "$workflow" succeeded

@@ -158,7 +158,7 @@ number() { grep -oE '^workflow [0-9]+' | grep -oE '[0-9]+'; }
     run phasectl status
     [ "$status" = 0 ]
     phasectl nodes --json >out.json 2>err
-    jq -e 'type == "array" or type == "object"' out.json
+    gojq -e 'type == "array" or type == "object"' out.json
     [ ! -s err ]
     phasectl --host login daemon status | grep -q sandbox
     phasectl --host=login daemon status | grep -q sandbox
@@ -184,9 +184,9 @@ number() { grep -oE '^workflow [0-9]+' | grep -oE '[0-9]+'; }
     grep -qE "^$NODE/phased/code/trm-[0-9a-f]{12}\$" "$(out "$id")/folder"
     phasectl logs "$id/train" --no-time | grep -q 'code is unknown, host is unknown'
     phasectl show "$id" --json >shown
-    [ "$(jq -r .commit shown)" = "$(git rev-parse HEAD)" ]
-    jq -r .diff shown | grep -qx '+two'
-    jq -r .untracked shown | grep -qF 'a file with'
+    [ "$(gojq -r .commit shown)" = "$(git rev-parse HEAD)" ]
+    gojq -r .diff shown | grep -qx '+two'
+    gojq -r .untracked shown | grep -qF 'a file with'
 }
 
 @test "a file that is gone here goes there, and what programs wrote there stays" {
@@ -527,7 +527,7 @@ shows() { tmux -S "$LAPTOP/tmux" capture-pane -p | grep -qF "$1"; }
     url=$(head -n 1 page)
     token=${url#*#} origin=${url%%/#*}
     base=http://127.0.0.1:${origin##*:}
-    theirs=$(PHASED_HOST='' PHASED_HOME=$NODE/phased phasectl open --json | jq -r .url)
+    theirs=$(PHASED_HOST='' PHASED_HOME=$NODE/phased phasectl open --json | gojq -r .url)
     [ "${origin%:*}" = "${theirs%:*}" ] # the same name
     [ "$origin" != "${theirs%%/#*}" ]   # and a port that is free here
     curl -sf "$base/" >html
@@ -560,10 +560,10 @@ shows() { tmux -S "$LAPTOP/tmux" capture-pane -p | grep -qF "$1"; }
         '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
         '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"submit","arguments":{"file":"my.yaml"}}}' |
         phasectl mcp --allow submit >answers
-    id=$(tail -n 1 answers | jq '.result.structuredContent.workflows[0].workflow')
+    id=$(tail -n 1 answers | gojq '.result.structuredContent.workflows[0].workflow')
     eventually 60 far "$id" succeeded
     [ "$(cat "$(out "$id")/code")" = one ]
-    phasectl show "$id" --json | jq -r '.. | strings' | grep -q 'mcp (me)' ||
+    phasectl show "$id" --json | gojq -r '.. | strings' | grep -q 'mcp (me)' ||
         phasectl events "$id" | grep -q 'mcp (me)'
 }
 

@@ -89,9 +89,9 @@ from_outside() {
     grep -rqF "$TREE/bin/phase-worker" "$PHASED_HOME/runs"
     run -1 grep -rlF "$SRC/" "$PHASED_HOME/runs"
     local url
-    url=$(phasectl open --json | jq -r .url)
+    url=$(phasectl open --json | gojq -r .url)
     curl -sf "${url%#*}" | grep -q '<title>'
-    curl -sf -H "Authorization: Bearer ${url#*#}" "${url%/#*}/v1/workflows" | jq -e '.workflows[0].name == "two"'
+    curl -sf -H "Authorization: Bearer ${url#*#}" "${url%/#*}/v1/workflows" | gojq -e '.workflows[0].name == "two"'
     # Nothing was written into the tree.
     [ "$(find "$TREE" | wc -l)" = "$(tar -tzf "$ROOT"/phased-*.tar.gz | wc -l)" ]
 }

@@ -67,7 +67,7 @@ sampler_is_gone() {
     # A span is incomplete at the begin and the end of a run, when spans become longer, and when the
     # driver is slow.
     local seen last
-    seen=$(journal 1 n1 'select(.type == "sample" and .seconds == 10) | .sampled // 10' | jq -s add)
+    seen=$(journal 1 n1 'select(.type == "sample" and .seconds == 10) | .sampled // 10' | gojq -s add)
     last=$(journal 1 n1 'select(.type == "sample" and .seconds == 1) | .from' | wc -l)
     [ "$seen" = "$last" ] || [ "$seen" -gt 60 ] # at most 60 single seconds are told
     await sampler_is_gone
@@ -95,7 +95,7 @@ sampler_is_gone() {
 }
 
 @test "a driver's report about a GPU explains a failure that the program blames on itself" {
-    catalogue=$("$(dirname "$worker")/phasectl" failures --file "$home/none" --json | jq -c '{failures: .}')
+    catalogue=$("$(dirname "$worker")/phasectl" failures --file "$home/none" --json | gojq -c '{failures: .}')
     new_run 1 "{\"env\": {\"PHASED_NVML\": \"$driver\", \"FAKE_NVML_FILE\": \"$home/words\"},
         \"resources\": {\"nodes\": 1, \"gpus\": 8}, \"launch\": \"node\", \"run\": $(script "
         until [ -e $home/fail ]; do sleep 0.05; done
@@ -113,7 +113,7 @@ sampler_is_gone() {
     # An Xid of the program's own mistakes does not.
     drive ""
     rm "$home/fail"
-    jq '.run = 2 | .attempt = 2 | .run_dir |= sub("/1$"; "/2")' "$home/phase/1/run.json" >"$home/again.json"
+    gojq '.run = 2 | .attempt = 2 | .run_dir |= sub("/1$"; "/2")' "$home/phase/1/run.json" >"$home/again.json"
     new_run 2 '{"run": "true"}'
     cp "$home/again.json" "$home/phase/2/run.json"
     start_lead 2

@@ -14,7 +14,7 @@ teardown() { home_down; }
 
 # both_nodes_have_told: both nodes have reported their GPUs and the times of their steps.
 both_nodes_have_told() {
-    phasectl gpus "$1" --json | jq -e '(.gpus | length) == 16 and (.paces | length) == 2 and
+    phasectl gpus "$1" --json | gojq -e '(.gpus | length) == 16 and (.paces | length) == 2 and
         ([.gpus[].util | numbers] | length) == 16'
 }
 
@@ -72,14 +72,14 @@ SPEC
 
     : >"$PHASED_HOME/runs/$workflow/train/out/enough"
     eventually 60 state "$workflow" succeeded
-    [ "$(phasectl gate "$workflow/train" --json | jq -c '.checks[0] | [.name, .outcome, .value]')" = '["fast","passed",25.14]' ]
+    [ "$(phasectl gate "$workflow/train" --json | gojq -c '.checks[0] | [.name, .outcome, .value]')" = '["fast","passed",25.14]' ]
     [ "$(record "SELECT node || ' ' || round(idle_percent) FROM v_gpu WHERE number = 2 ORDER BY node" | xargs)" = "n1 100.0 n2 0.0" ]
     [ "$(record 'SELECT node FROM v_pace ORDER BY mean_step_seconds' | xargs)" = "n1 n2" ]
     [ -z "$(scrape | grep -vE '^(#|phased_workflow_|phased_phases)')" ]
 }
 
 both_members_have_told() {
-    phasectl gpus 1/ladder --json | jq -es '.[0] | map([.run, ([.gpus[].util | numbers] | length)]) ==
+    phasectl gpus 1/ladder --json | gojq -es '.[0] | map([.run, ([.gpus[].util | numbers] | length)]) ==
         [["1/ladder.1#1", 2], ["1/ladder.2#1", 2]]'
 }
 

@@ -101,7 +101,7 @@ shows_no() {
 
 # Whether all workflows have ended, and the pane shows them in their last order.
 rows_stay() {
-    phasectl status --json | jq -e 'all(.workflows[]; .ended)' &&
+    phasectl status --json | gojq -e 'all(.workflows[]; .ended)' &&
         [ "$(picture | awk '/^ +[0-9]/ { print $1 }')" = "$(phasectl status | awk 'NR > 1 { print $1 }')" ]
 }
 
@@ -221,7 +221,7 @@ rows_stay() {
     keys -l cyq
     shows '^exit code 0$'
     in_picture '^4/train '
-    phasectl status --json | jq -e 'any(.workflows[]; .workflow == 4 and .state == "cancelled")'
+    phasectl status --json | gojq -e 'any(.workflows[]; .workflow == 4 and .state == "cancelled")'
 }
 
 @test "top says at its end which decision was not sent" {
@@ -270,5 +270,5 @@ rows_stay() {
     shows 'later +held'
     keys q
     shows '^exit code 0$'
-    phasectl cancel "$(phasectl status --json | jq '.workflows[] | select(.name == "later") | .workflow')"
+    phasectl cancel "$(phasectl status --json | gojq '.workflows[] | select(.name == "later") | .workflow')"
 }

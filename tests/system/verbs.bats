@@ -130,30 +130,30 @@ fail() {
     sed 's/at_most/at_mots/' steps.yaml >wrong.yaml
     printf '#!/bin/bash\n#SBATCH --gres=gpu:h100:1 --time=5\n#SBATCH --job-name=old\ntrue\n' >old.sbatch
     echo 'torch.OutOfMemoryError: CUDA out of memory.' >oom.log
-    [ "$(phasectl check steps.yaml --json | jq -c '[.good, .problems, .workflow.name]')" = '[true,[],"steps"]' ]
+    [ "$(phasectl check steps.yaml --json | gojq -c '[.good, .problems, .workflow.name]')" = '[true,[],"steps"]' ]
     run -1 --separate-stderr phasectl check wrong.yaml --json
     [ -z "$stderr" ]
-    [ "$(jq -c '[.good, .workflow, .problems[0].severity]' <<<"$output")" = '[false,null,"error"]' ]
-    [ "$(jq '.problems[0].line' <<<"$output")" = "$(grep -n at_mots wrong.yaml | cut -d: -f1)" ]
+    [ "$(gojq -c '[.good, .workflow, .problems[0].severity]' <<<"$output")" = '[false,null,"error"]' ]
+    [ "$(gojq '.problems[0].line' <<<"$output")" = "$(grep -n at_mots wrong.yaml | cut -d: -f1)" ]
     run -2 phasectl check steps.yaml --json --print
-    [ "$(phasectl import old.sbatch --json | jq -r .spec | head -n 1)" = "$(phasectl import old.sbatch 2>/dev/null | head -n 1)" ]
-    phasectl plan steps.yaml --json | jq -e .fits
-    [ "$(phasectl failures oom.log steps.yaml --json | jq -c '[.[] | .failure.cause]')" = '["oom",null]' ]
-    [ "$(phasectl why 1 --json | jq -c '[.phase.address, .gate.decided, .run]')" = '["1/train","passed",null]' ]
-    [ "$(phasectl budget 2 --json | jq .workflow)" = 2 ]
+    [ "$(phasectl import old.sbatch --json | gojq -r .spec | head -n 1)" = "$(phasectl import old.sbatch 2>/dev/null | head -n 1)" ]
+    phasectl plan steps.yaml --json | gojq -e .fits
+    [ "$(phasectl failures oom.log steps.yaml --json | gojq -c '[.[] | .failure.cause]')" = '["oom",null]' ]
+    [ "$(phasectl why 1 --json | gojq -c '[.phase.address, .gate.decided, .run]')" = '["1/train","passed",null]' ]
+    [ "$(phasectl budget 2 --json | gojq .workflow)" = 2 ]
     [ "$(phasectl nodes add n1 --json)" = "$(phasectl nodes clear n1 --json)" ]
-    [ "$(phasectl daemon start --json | jq .pid)" = "$(phasectl daemon status --json | jq .pid)" ]
-    [ "$(phasectl sandbox status --json | jq .running)" = true ]
+    [ "$(phasectl daemon start --json | gojq .pid)" = "$(phasectl daemon status --json | gojq .pid)" ]
+    [ "$(phasectl sandbox status --json | gojq .running)" = true ]
     PHASED_HOME=$FOLDER/nobody run -3 phasectl sandbox status --json
-    [ "$(jq .running <<<"$output")" = false ]
-    [ "$(PHASED_HOME=$FOLDER/nobody phasectl daemon stop --json | jq .stopped)" = false ]
+    [ "$(gojq .running <<<"$output")" = false ]
+    [ "$(PHASED_HOME=$FOLDER/nobody phasectl daemon stop --json | gojq .stopped)" = false ]
     local id
-    id=$(phasectl submit --hold steps.yaml --json | jq '.workflows[0].workflow')
-    [ "$(phasectl cancel "$id" --json | jq -c .phases)" = "[\"$id/train\"]" ]
+    id=$(phasectl submit --hold steps.yaml --json | gojq '.workflows[0].workflow')
+    [ "$(phasectl cancel "$id" --json | gojq -c .phases)" = "[\"$id/train\"]" ]
 }
 
 @test "rehearse --json prints only the report" {
-    [ "$(phasectl rehearse steps.yaml --steps 3 --json | jq -c '[.problems, .phases[0].phase, .phases[0].lines[0].what, .seconds_known]')" = '[0,"train","metrics",true]' ]
+    [ "$(phasectl rehearse steps.yaml --steps 3 --json | gojq -c '[.problems, .phases[0].phase, .phases[0].lines[0].what, .seconds_known]')" = '[0,"train","metrics",true]' ]
 }
 
 # --- Watching ------------------------------------------------------------------------------------
@@ -180,8 +180,8 @@ fail() {
     [[ $output = *'  3/evaluate    '* ]]
     [ "$(grep -c '^workflow [13] (.*) succeeded' <<<"$output")" = 2 ]
     phasectl watch 1 3 --json >events.json
-    [ "$(jq -s 'map(.event) == (map(.event) | sort) and (map(.workflow) | unique == [1, 3])' events.json)" = true ]
-    [ "$(jq -c 'select(.workflow == 1 and .type == "phase") | .to' events.json)" = $'"queued"\n"active"\n"deciding"\n"succeeded"' ]
+    [ "$(gojq -s 'map(.event) == (map(.event) | sort) and (map(.workflow) | unique == [1, 3])' events.json)" = true ]
+    [ "$(gojq -c 'select(.workflow == 1 and .type == "phase") | .to' events.json)" = $'"queued"\n"active"\n"deciding"\n"succeeded"' ]
 }
 
 # --- Logs ----------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ timeless() {
     [ "$(phasectl logs 1 --grep '^step 3 ' --since 1h | timeless)" = 'TIME step 3 | loss 33' ]
     [ -z "$(phasectl logs 1 --since 2999-01-01)" ]
     [ "$(phasectl logs 1 --no-time --rank all --tail 1)" = '[0] step 10 | loss 10' ]
-    [ "$(phasectl logs 1 --json --tail 1 | jq -c '[.run, .rank, .line, .time > 1e9]')" = '["1/train#1",0,"step 10 | loss 10",true]' ]
+    [ "$(phasectl logs 1 --json --tail 1 | gojq -c '[.run, .rank, .line, .time > 1e9]')" = '["1/train#1",0,"step 10 | loss 10",true]' ]
     run -2 phasectl logs 1 --since yesterday
     [[ $output = *"--since wants a duration"* ]]
     run -2 phasectl logs 1 --grep '['
@@ -273,7 +273,7 @@ timeless() {
     run -0 phasectl diff 3/train#1 3/train#2
     [[ $output = 'the same was submitted'* ]]
     [[ $output =~ outcome\ +held\ +succeeded ]]
-    [ "$(phasectl diff 1 2 --json | jq -c '[.params, .figures.right.train.metrics.loss + 0]')" = '[[{"path":"train.steps","left":10,"right":20}],5]' ]
+    [ "$(phasectl diff 1 2 --json | gojq -c '[.params, .figures.right.train.metrics.loss]')" = '[[{"left":10,"path":"train.steps","right":20}],5]' ]
     run -2 phasectl diff 1 2/train
     [[ $output = *"compare two workflows, two phases or two runs, not 1 and 2/train"* ]]
     run -1 --separate-stderr phasectl diff 1 99
@@ -284,7 +284,7 @@ timeless() {
 
 @test "attach runs a program or a shell beside the ranks" {
     local job
-    job=$(phasectl status 2/train --json | jq .run.job_id)
+    job=$(phasectl status 2/train --json | gojq .run.job_id)
     # shellcheck disable=SC2016
     run -0 --separate-stderr phasectl attach 2 -- sh -c 'echo "$SLURM_JOB_ID $SLURMD_NODENAME $PWD $PHASED_OUT"'
     [ "$output" = "$job n1 $FOLDER $PHASED_HOME/runs/2/train/out" ]
@@ -303,16 +303,16 @@ timeless() {
         [[ $stderr = "phasectl: $1" ]] || fail "$stderr"
     }
     sed 's/h100:1/h100:8/' steps.yaml >large.yaml
-    waiting=$(phasectl submit large.yaml --json | jq '.workflows[0].workflow')
-    held=$(phasectl submit --hold steps.yaml --json | jq '.workflows[0].workflow')
+    waiting=$(phasectl submit large.yaml --json | gojq '.workflows[0].workflow')
+    held=$(phasectl submit --hold steps.yaml --json | gojq '.workflows[0].workflow')
     refused '1/train#1 has ended (succeeded): attach to a run that is running' 1
     refused '2/train#1 does not run on n9; its nodes are n1' 2 --node n9
     refused 'no workflow 99' 99
     refused "$held/train has no run yet: \`phasectl why $held/train\` says what it waits for" \
         "$held/train"
-    in_queue() { [ "$(phasectl status "$1/train" --json | jq -r .run.job_reason)" = Resources ]; }
+    in_queue() { [ "$(phasectl status "$1/train" --json | gojq -r .run.job_reason)" = Resources ]; }
     eventually 60 in_queue "$waiting"
-    job=$(phasectl status "$waiting/train" --json | jq .run.job_id)
+    job=$(phasectl status "$waiting/train" --json | gojq .run.job_id)
     refused "$waiting/train#1 waits in the queue of Slurm as job $job (Resources): attach when it runs" "$waiting"
     phasectl cancel "$waiting" "$held"
     run -1 --separate-stderr env PATH="$BIN" SLURM_CONF="$PHASED_HOME/sandbox/slurm.conf" "$BIN/phasectl" attach 2

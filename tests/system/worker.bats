@@ -46,7 +46,7 @@ teardown() {
         "3|1|4|2|1|2|0.001|12|big model|$home/out/data|\$HOSTNAME|7/train#1|train|/in|/in/c.pt|/ckpt_7|7|hello|$home/out|3|" ]
     # All ranks meet at one place.
     [ "$(sed -n 2p "$home"/phase/1/log/rank-?.log | cut -d' ' -f2- | sort -u | wc -l)" = 1 ]
-    [ "$(sed -n 3p "$home/phase/1/log/rank-0.log" | cut -d' ' -f2- | jq -c .)" = '{"lr":0.001,"depth":12,"name":"big model"}' ]
+    [ "$(sed -n 3p "$home/phase/1/log/rank-0.log" | cut -d' ' -f2- | gojq -c .)" = '{"depth":12,"lr":0.001,"name":"big model"}' ]
 }
 
 @test "launch: node starts one process on each node, ready for torchrun" {
@@ -66,7 +66,7 @@ teardown() {
     await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
     [ "$(sed 's/.*meet=//' "$home"/phase/1/log/rank-[0-3].log | sort -u)" = \
-        "$(jq -r '"\(.address):\(.port)"' "$home/phase/1/rendezvous-1.json")" ]
+        "$(gojq -r '"\(.address):\(.port)"' "$home/phase/1/rendezvous-1.json")" ]
 }
 
 @test "a rank that exits with 3 fails the run, and the other ranks are stopped" {
@@ -225,7 +225,7 @@ teardown() {
     start_lead 1
     await_lead
     [ "$(journal 1 n1 'select(.type == "metric") | [.step, .values]' | sort | xargs -d '\n')" = \
-        '[2,{"loss":4.5}] [3,{"val_loss":2.5,"other":"nan"}]' ]
+        '[2,{"loss":4.5}] [3,{"other":"nan","val_loss":2.5}]' ]
 }
 
 @test "phase-worker metric refuses an argument that is not a metric" {
@@ -470,8 +470,8 @@ gets_more() { [ "$(cat "$home/record/1/n1.jsonl" | wc -l)" -gt "$seen" ]; }
     start_lead 1 2
     await_lead
     [ "$(outcome 2 .outcome)" = succeeded ]
-    [ "$(jq -r .run_dir "$job/current.json")" = "$home/phase/2" ]
-    echo "# last exit to first exec: $(jq -s '.[1].started - .[0].ended' "$home"/phase/[12]/outcome.json) s" >&3
+    [ "$(gojq -r .run_dir "$job/current.json")" = "$home/phase/2" ]
+    echo "# last exit to first exec: $(gojq -s '.[1].started - .[0].ended' "$home"/phase/[12]/outcome.json) s" >&3
 }
 
 @test "the lead waits for the folder of the next run, which may become visible late" {
@@ -511,7 +511,7 @@ gets_more() { [ "$(cat "$home/record/1/n1.jsonl" | wc -l)" -gt "$seen" ]; }
 @test "a run that has an outcome is not run again" {
     start_daemon
     new_run 1 '{"run": "touch $PHASED_OUT/ran"}'
-    jq -n '{run: 1, job_id: 4711, restarts: 0, outcome: "failed", cause: "exit", exit_code: 1, signal: 0, message: "",
+    gojq -n '{run: 1, job_id: 4711, restarts: 0, outcome: "failed", cause: "exit", exit_code: 1, signal: 0, message: "",
         guard: null, started: 1.5, ended: 2.5, finals: {}, last_step: null, requeues: false}' >"$home/phase/1/outcome.json"
     command_lead 1 1 '{"verb": "end"}'
     start_lead 1
@@ -525,7 +525,7 @@ gets_more() { [ "$(cat "$home/record/1/n1.jsonl" | wc -l)" -gt "$seen" ]; }
     start_daemon
     local gone="{\"secrets\": \"$home/secrets/7\", \"environment\": {\"HF_TOKEN\": \"(secret)\"}}"
     new_run 1 '{"run": "touch $PHASED_OUT/ran"}' "$gone"
-    jq -n '{run: 1, job_id: 4711, restarts: 0, outcome: "succeeded", cause: null, exit_code: 0, signal: 0, message: "",
+    gojq -n '{run: 1, job_id: 4711, restarts: 0, outcome: "succeeded", cause: null, exit_code: 0, signal: 0, message: "",
         guard: null, started: 1.5, ended: 2.5, finals: {}, last_step: null, requeues: false}' >"$home/phase/1/outcome.json"
     command_lead 1 1 '{"verb": "end"}'
     start_lead 1

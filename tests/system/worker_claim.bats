@@ -14,7 +14,7 @@ teardown() {
 # claimed NUMBER JOB ATTEMPT: another job has claimed the phase for this run.
 claimed() {
     mkdir -p "$home/phase/$3"
-    jq -n --argjson job "$2" --argjson attempt "$3" --arg dir "$home/phase/$3" \
+    gojq -n --argjson job "$2" --argjson attempt "$3" --arg dir "$home/phase/$3" \
         '{job_id: $job, token: "t\($job)", restarts: 0, known_run: $attempt, attempt: $attempt, run_dir: $dir}' >"$home/phase/lead.$1"
 }
 
@@ -26,7 +26,7 @@ ended() {
 }
 
 has_claimed() {
-    [ "$(jq .job_id "$home/phase/lead.$1" 2>/dev/null)" = 4711 ]
+    [ "$(gojq .job_id "$home/phase/lead.$1" 2>/dev/null)" = 4711 ]
 }
 
 holds() {
@@ -94,7 +94,7 @@ saved() {
 waiting() {
     new_run 1 '{"run": "true"}'
     echo '{"run_dir": "'"$home"'/phase/1", "resume": null}' >"$home/phase/1/run.json"
-    jq -n --arg pattern "$home/out/step_{step}" '{pattern: $pattern, there: []}' >"$home/phase/1/checkpoints.json"
+    gojq -n --arg pattern "$home/out/step_{step}" '{pattern: $pattern, there: []}' >"$home/phase/1/checkpoints.json"
     claimed 1 17 1
     ended 1
     saved 10
@@ -111,7 +111,7 @@ begins() {
     echo '{}' >"$home/phase/1/outcome.json"
     await_lead
     [ "$(cat "$home/out/began")" = "$home/out/step_$1 $1" ]
-    [ "$(jq -c .resume "$home/phase/2/run.json")" = "{\"path\":\"$home/out/step_$1\",\"step\":$1}" ]
+    [ "$(gojq -c .resume "$home/phase/2/run.json")" = "{\"path\":\"$home/out/step_$1\",\"step\":$1}" ]
 }
 
 @test "a run resumes from a checkpoint that the run before has saved since the daemon prepared it" {
@@ -222,7 +222,7 @@ begins() {
     start_lead 1
     await_lead
     umount "$home/full"
-    [ "$(read_json .outcome "$home/one/outcome.json")" = succeeded ]
+    [ "$(gojq -r .outcome "$home/one/outcome.json")" = succeeded ]
     grep -F 'not claimed' "$home/one/journal/lead.jsonl" | grep -qF '"warning"'
 }
 
@@ -260,7 +260,7 @@ start_late() {
     for kind in preempted succeeded; do
         rm -rf "$home/phase" "$home/out" "$home/slurm/calls"
         start_late
-        jq -n --arg kind $kind '{run: 1, job_id: 4711, restarts: 1, outcome: $kind, cause: null, exit_code: 0, signal: 0,
+        gojq -n --arg kind $kind '{run: 1, job_id: 4711, restarts: 1, outcome: $kind, cause: null, exit_code: 0, signal: 0,
             message: "killed with its job", guard: null, started: 1.5, ended: 2.5, finals: {}, last_step: 7,
             requeues: ($kind == "preempted")}' >"$home/phase/1/outcome.json"
         cp "$home/phase/1/outcome.json" "$home/before"
@@ -321,7 +321,7 @@ waiting_run() {
     command_lead 3 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/3\"}"
     command_lead 3 2 '{"verb": "end", "when": "ended"}'
     waiting_run
-    serves_run_3() { [ "$(jq -r .run_dir "$job/current.json")" = "$home/phase/3" ]; }
+    serves_run_3() { [ "$(gojq -r .run_dir "$job/current.json")" = "$home/phase/3" ]; }
     await serves_run_3
     echo '{}' >"$home/phase/1/outcome.json"
     await_lead

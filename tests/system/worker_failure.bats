@@ -7,7 +7,7 @@ load worker/helpers
 
 setup() {
     worker_setup
-    catalogue=$("$(dirname "$worker")/phasectl" failures --file "$home/none" --json | jq -c '{failures: .}')
+    catalogue=$("$(dirname "$worker")/phasectl" failures --file "$home/none" --json | gojq -c '{failures: .}')
 }
 
 teardown() {

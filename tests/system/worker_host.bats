@@ -19,13 +19,13 @@ teardown() {
 host_run() {
     local folder=$home/job
     [ "$1" = 1 ] || folder=$home/job$1
-    new_run "$1" "$2" "$(jq -n --arg dir "$folder" --arg out "$home/out$1" '{job_dir: $dir, out_dir: $out}')"
+    new_run "$1" "$2" "$(gojq -n --arg dir "$folder" --arg out "$home/out$1" '{job_dir: $dir, out_dir: $out}')"
     printf '{"run_dir": "%s"}' "$home/phase/$1" >"$folder/current.json"
 }
 
 # guests_in HOME NUMBER...: writes the list of guests like a daemon that knows the home by this path.
 guests_in() {
-    printf '%s\n' "${@:2}" | jq -Rn --arg home "$1" '{job_dirs: [inputs | $home + "/job" + .]}' >"$home/job/.guests"
+    printf '%s\n' "${@:2}" | gojq -Rn --arg home "$1" '{job_dirs: [inputs | $home + "/job" + .]}' >"$home/job/.guests"
     mv "$home/job/.guests" "$home/job/guests.json"
 }
 
@@ -132,7 +132,7 @@ guest_has_left() {
 # gives_next RUN NEXT: the daemon has given another run to the phase of a guest.
 gives_next() {
     mkdir -p "$home/phase/$1/control"
-    jq -n --arg dir "$home/phase/$2" '{number: 2, verb: "next", run_dir: $dir}' >"$home/phase/$1/control/.next"
+    gojq -n --arg dir "$home/phase/$2" '{number: 2, verb: "next", run_dir: $dir}' >"$home/phase/$1/control/.next"
     mv "$home/phase/$1/control/.next" "$home/phase/$1/control/command.json"
 }
 
@@ -172,7 +172,7 @@ gives_next() {
 @test "a guest that cannot open its next run tries again" {
     host_run 1 "{\"run\": $(trains 1)}"
     host_run 2 '{"run": "true"}'
-    jq '.linger_s = 300' "$home/phase/2/run.json" >"$home/run.json"
+    gojq '.linger_s = 300' "$home/phase/2/run.json" >"$home/run.json"
     mv "$home/run.json" "$home/phase/2/run.json"
     guests 2
     start_host

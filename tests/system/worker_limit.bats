@@ -147,7 +147,7 @@ deaf='trap "" TERM; touch "$PHASED_OUT/ready"; while :; do sleep 0.05; done'
     await_lead 1
     local told=$(journal 1 lead 'select(.type == "stopping") | .time')
     local killed=$(journal 1 n1 'select(.type == "exited") | .time')
-    [ "$(jq -n "$killed - $told < 25")" = true ] # Slurm's default is 30 s
+    [ "$(gojq -n "$killed - $told < 25")" = true ] # Slurm's default is 30 s
     [ "$(outcome 1 '[.outcome, .message]')" = '["cancelled","the job was cancelled in Slurm"]' ]
 }
 

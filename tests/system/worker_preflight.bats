@@ -15,7 +15,7 @@ teardown() { worker_teardown; }
 quick_run() {
     local spec="{\"preflight\": \"quick\", \"resources\": {\"nodes\": $2, \"gpus\": 8}, \"launch\": \"node\",
         \"run\": $(script "echo \$SLURMD_NODENAME >>$home/executed")}"
-    new_run "$1" "$(jq -c ". + ${3:-{\}}" <<<"$spec")"
+    new_run "$1" "$(gojq -c ". + ${3:-{\}}" <<<"$spec")"
 }
 
 preflight_of() {

@@ -64,10 +64,10 @@ requeues() {
     [ "$(record 1 lead .type | xargs)" = "started stopping ended" ]
     # Every entry reached the daemon before the lead asked Slurm, unless that took a second.
     cmp <(record 1 n1 .) <(journal 1 n1 .) ||
-        [ "$(jq -n "$(stat -c %.3Y "$home/slurm/requeue") - $(journal 1 lead 'select(.type == "ended") | .time') > 0.9")" = true ]
+        [ "$(gojq -n "$(stat -c %.3Y "$home/slurm/requeue") - $(journal 1 lead 'select(.type == "ended") | .time') > 0.9")" = true ]
     [ "$(outcome 2 '[.outcome, .requeues, .restarts, .last_step]')" = '["succeeded",false,1,60]' ]
     [ "$(requeues)" = 1 ]
-    [ "$(jq .job_id "$job/claim")" = 4711 ]
+    [ "$(gojq .job_id "$job/claim")" = 4711 ]
 }
 
 @test "a job without permission to be requeued gets it, and is left to the daemon if Slurm still refuses" {
@@ -120,14 +120,14 @@ slurm_says() {
     [ "$(slurm_says 'JobState=COMPLETING Restarts=1' 1)" = "$requeued" ]
     [ "$(slurm_says 'JobState=PENDING Restarts=1' 0)" = "$requeued" ]
     [ "$(slurm_says 'JobState=RUNNING Restarts=0' 0)" = '["succeeded",null,"",0]' ]
-    [ "$(slurm_says 'JobState=RUNNING Restarts=0' 1 | jq -c '.[:2]')" = '["failed","exit"]' ]
+    [ "$(slurm_says 'JobState=RUNNING Restarts=0' 1 | gojq -c '.[:2]')" = '["failed","exit"]' ]
     [ "$(slurm_says '' 0)" = '["succeeded",null,"",0]' ] # Slurm is down
     [ "$(grep -c 'show job' "$home/slurm/calls")" -le 2 ] # at the start and at the end
 }
 
 @test "a run that has requeued its job is not over, even if Slurm answers slowly" {
     echo 4 >"$home/slurm/slow"
-    [ "$(slurm_says 'JobState=COMPLETING Restarts=1' 1 | jq -r '.[0]')" = preempted ]
+    [ "$(slurm_says 'JobState=COMPLETING Restarts=1' 1 | gojq -r '.[0]')" = preempted ]
 }
 
 @test "a run that has ended stays a success if a stop comes while Slurm is asked" {
@@ -207,7 +207,7 @@ each_requeues() {
     start_lead 1
     await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
-    [ "$(jq .job_id "$job/claim")" = 4711 ]
+    [ "$(gojq .job_id "$job/claim")" = 4711 ]
 }
 
 @test "a run that was killed with its job gets its outcome from its journals" {
@@ -301,7 +301,7 @@ each_requeues() {
     await_lead
     grep -q h200 "$home/phase/1/log/rank-0.log"
     [ "$(journal 1 lead 'select(.type == "started") | .hardware.by_gpu')" = h200 ]
-    [ "$(jq -r .model "$home/phase/1/hardware.json")" = 'NVIDIA H200' ]
+    [ "$(gojq -r .model "$home/phase/1/hardware.json")" = 'NVIDIA H200' ]
 }
 
 # Run 1 is preempted, and run 2 ends in the same job.
@@ -320,8 +320,8 @@ goes_on_alone() {
     new_training 1
     goes_on_alone
     local step=$(saved_step)
-    [ "$(jq -c '[.run, .attempt, .alone, .resume.step, .run_dir]' "$home/phase/2/run.json")" = "[0,2,true,$step,\"$home/phase/2\"]" ]
-    [ "$(jq -r .run_dir "$job/current.json")" = "$home/phase/2" ]
+    [ "$(gojq -c '[.run, .attempt, .alone, .resume.step, .run_dir]' "$home/phase/2/run.json")" = "[0,2,true,$step,\"$home/phase/2\"]" ]
+    [ "$(gojq -r .run_dir "$job/current.json")" = "$home/phase/2" ]
     [ "$(outcome 2 '[.run, .outcome, .restarts, .last_step]')" = '[0,"succeeded",1,60]' ]
     [ "$(journal 2 n1 'select(.type == "metric") | .step' | head -n 1)" = $((step + 1)) ]
     [ "$(journal 2 lead .type | xargs)" = "started ended" ]
@@ -359,7 +359,7 @@ goes_on_alone() {
     ln -s "$home" "$home/link" # by which the daemon knew the home
     new_training 1
     new_training 2
-    jq --arg dir "$home/link/job" '.job_dir = $dir | .attempt = 2' "$home/phase/2/run.json" >"$home/run.json"
+    gojq --arg dir "$home/link/job" '.job_dir = $dir | .attempt = 2' "$home/phase/2/run.json" >"$home/run.json"
     mv "$home/run.json" "$home/phase/2/run.json"
     goes_on_alone
     [ "$(outcome 2 '[.run, .outcome]')" = '[2,"succeeded"]' ]
@@ -377,7 +377,7 @@ goes_on_alone() {
     rm -f "$home"/out/ckpt_[5-9]? "$home"/out/ckpt_???
     start_again 1
     await has_outcome 2
-    [ "$(jq -c .resume "$home/phase/2/run.json")" = "{\"path\":\"$home/out/ckpt_20\",\"step\":20}" ]
+    [ "$(gojq -c .resume "$home/phase/2/run.json")" = "{\"path\":\"$home/out/ckpt_20\",\"step\":20}" ]
     [ "$(outcome 2 .outcome)" = succeeded ]
 }
 
@@ -393,7 +393,7 @@ goes_on_alone() {
     # reads.
     head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$home/phase/2/secret"
     ln -s "$home/phase/2" "$home/runs/2"
-    jq 'del(.alone) | .run = 2' "$home/phase/2/run.json" >"$home/run.new"
+    gojq 'del(.alone) | .run = 2' "$home/phase/2/run.json" >"$home/run.new"
     mv "$home/run.new" "$home/phase/2/run.json"
     command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
     start_daemon
@@ -428,7 +428,7 @@ goes_on_alone() {
     local attempt
     for attempt in 1 2 3; do
         new_training $attempt '{"resume": {"path": "/nowhere", "step": 50}}'
-        jq -n --argjson attempt $attempt '{run: $attempt, job_id: 4711, restarts: 0, outcome: "preempted", cause: null,
+        gojq -n --argjson attempt $attempt '{run: $attempt, job_id: 4711, restarts: 0, outcome: "preempted", cause: null,
             exit_code: 0, signal: 0, message: "", guard: null, started: 1.5, ended: 2.5, finals: {}, last_step: 50,
             requeues: true}' >"$home/phase/$attempt/outcome.json"
     done

@@ -76,7 +76,7 @@ saving='trap "sleep 0.2; [ $NODE_RANK != 0 ] || echo 1 >$PHASED_OUT/ckpt_3; exit
     await has_outcome 1
     [ "$(outcome 1 '[.outcome, .message]')" = '["preempted","preempted by Slurm"]' ]
     [ "$(outcome 1 '.finals | keys | length')" = 4 ]
-    [ "$(cat "$home"/phase/1/journal/n*.jsonl | jq 'select(.type == "checkpoint") | .step')" = 3 ]
+    [ "$(cat "$home"/phase/1/journal/n*.jsonl | gojq 'select(.type == "checkpoint") | .step')" = 3 ]
 }
 
 # Whether Slurm lets the job wait after a requeue; and the start time as phased sets it.
@@ -132,9 +132,9 @@ preempt_training() {
     await begin_soon
     await has_outcome 2
     [ "$(outcome 2 '[.run, .outcome, .job_id, .restarts, .last_step]')" = "[0,\"succeeded\",$job_id,1,60]" ]
-    [ "$(jq -c '[.alone, .resume.step]' "$home/phase/2/run.json")" = "[true,$saved]" ]
+    [ "$(gojq -c '[.alone, .resume.step]' "$home/phase/2/run.json")" = "[true,$saved]" ]
     [ "$(journal 1 lead .type | xargs)" = "started stopping ended" ]
-    [ "$(jq .job_id "$job/claim")" = "$job_id" ]
+    [ "$(gojq .job_id "$job/claim")" = "$job_id" ]
     await job_is_over
     [ "$(squeue -h -j "$job_id" -t all -o %T)" = COMPLETED ]
 }
@@ -154,11 +154,11 @@ preempt_training() {
         fi
         await has_outcome $run
         [ "$(outcome $run '[.outcome, .message, .requeues]')" = '["timed_out","the time limit of the job is near",true]' ]
-        [ "$(cat "$home/phase/$run"/journal/n?.jsonl | jq 'select(.type == "metric") | .step' | head -n 1)" = $((saved + 1)) ]
+        [ "$(cat "$home/phase/$run"/journal/n?.jsonl | gojq 'select(.type == "metric") | .step' | head -n 1)" = $((saved + 1)) ]
         saved=$(ls "$home/out" | grep -o 'ckpt_[0-9]*' | cut -d_ -f2 | sort -n | tail -n 1)
         resume="{\"resume\": {\"path\": \"$home/out/ckpt_$saved\", \"step\": $saved}}"
     done
-    [ "$(cat "$home"/phase/?/journal/n?.jsonl | jq 'select(.type == "metric") | .step' | sort -n | uniq -d | wc -l)" -le 2 ]
+    [ "$(cat "$home"/phase/?/journal/n?.jsonl | gojq 'select(.type == "metric") | .step' | sort -n | uniq -d | wc -l)" -le 2 ]
 }
 
 # with_setting NAME=VALUE: changes a setting of Slurm for this test.
@@ -234,7 +234,7 @@ without_setting() {
     submit 1 -N 2 --gres=gpu:h100:2 -t 5
     await has_outcome 3
     await job_is_over
-    [ "$(cat "$home"/phase/?/outcome.json | jq -c '[.outcome, .job_id, .restarts]' | uniq -c | xargs)" = \
+    [ "$(cat "$home"/phase/?/outcome.json | gojq -c '[.outcome, .job_id, .restarts]' | uniq -c | xargs)" = \
         "3 [succeeded,$job_id,0]" ]
-    echo "# last exit to first exec: $(jq -sc 'sort_by(.run) | [range(1; 3) as $i | .[$i].started - .[$i - 1].ended] | sort' "$home"/phase/?/outcome.json) s" >&3
+    echo "# last exit to first exec: $(gojq -sc 'sort_by(.run) | [range(1; 3) as $i | .[$i].started - .[$i - 1].ended] | sort' "$home"/phase/?/outcome.json) s" >&3
 }

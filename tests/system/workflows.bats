@@ -23,7 +23,7 @@ stand_in() {
 
 # Whether the newest run of a phase has made steps, and has saved a checkpoint.
 is_under_way() {
-    phasectl status "$1" --json | jq -e '.run.state == "running" and .step > 20 and .checkpoint != null'
+    phasectl status "$1" --json | gojq -e '.run.state == "running" and .step > 20 and .checkpoint != null'
 }
 
 # preempted_once NUMBER PHASE: the workflow is preempted in this phase, resumes from a checkpoint
@@ -56,7 +56,7 @@ preempted_once() {
     [ "$(stand_in bd3lm-h200 MAX_STEPS=200 pace=80)" = 1 ]
     preempted_once 1 train
     # Pace and cost are compared with the baseline in the file.
-    [ "$(phasectl gate 1/train --json | jq -r '[.checks[] | select(.name == "faster" or .name == "saving") | .outcome] | join(" ")')" = 'passed passed' ]
+    [ "$(phasectl gate 1/train --json | gojq -r '[.checks[] | select(.name == "faster" or .name == "saving") | .outcome] | join(" ")')" = 'passed passed' ]
     [ "$(stand_in hdp-diffusion-h200 BATCH_SIZE=2 MAX_STEPS=200 pace=80)" = 2 ]
     preempted_once 2 train
 }
@@ -67,12 +67,12 @@ preempted_once() {
     preempted_once 1 train
     [ "$(stand_in h100-mfu target=1.2 max_steps=4000 pace=80)" = 2 ]
     preempted_once 2 train
-    [[ "$(phasectl status 2/train --json | jq -r .runs[0].message)" = "until holds: "* ]]
-    [ "$(phasectl status 2/train --json | jq -r '.step < .total')" = true ]
+    [[ "$(phasectl status 2/train --json | gojq -r .runs[0].message)" = "until holds: "* ]]
+    [ "$(phasectl status 2/train --json | gojq -r '.step < .total')" = true ]
     # The program prints no samples/s: they are computed from the times of the steps.
     [ "$(record "SELECT count(*) > 0 FROM v_metric WHERE address LIKE '1/train#%' AND name = 'samples_per_s'")" = 1 ]
     # `median(quick_wins.tok_sec)` came from the phase before.
-    [ "$(phasectl gate 1/train --json | jq -r '.checks[] | select(.name == "faster") | .outcome')" = passed ]
+    [ "$(phasectl gate 1/train --json | gojq -r '.checks[] | select(.name == "faster") | .outcome')" = passed ]
 }
 
 @test "prompt-distillation generates with TP=4, and trains on the result with DP=8" {
@@ -82,7 +82,7 @@ preempted_once() {
     local runs=$PHASED_HOME/runs/1
     [ "$(wc -l <"$runs/generate/out/data.jsonl")" = 24 ]
     # The training text begins with the generated text.
-    cmp -n 200 <(jq -r '.prompt + .text' "$runs/generate/out/data.jsonl") "$runs/convert/out/train.txt"
+    cmp -n 200 <(gojq -r '.prompt + .text' "$runs/generate/out/data.jsonl") "$runs/convert/out/train.txt"
     [ "$(record "SELECT nodes * gpus_per_node FROM phase WHERE name = 'generate'")" = 4 ]
     [ "$(find "$runs/train/2/log" -name 'rank-*.log' | wc -l)" = 8 ]
 }
@@ -91,9 +91,9 @@ preempted_once() {
     phasectl daemon start
     [ "$(stand_in trm-two-phase production.pace=80)" = 1 ]
     preempted_once 1 production
-    [ "$(phasectl status 1 --json | jq -c .variants)" = '["stand_in"]' ]
+    [ "$(phasectl status 1 --json | gojq -c .variants)" = '["stand_in"]' ]
     # Derived and real params reach the program with the values of the file.
-    [ "$(jq -c ".spec.params | [.weight_base, .embedding_lr, .total_batch_size] | $as_numbers" \
+    [ "$(gojq -c ".spec.params | [.weight_base, .embedding_lr, .total_batch_size]" \
         "$PHASED_HOME/runs/1/production/1/run.json")" = '[10,0.1,1024]' ]
     grep -q 'loops weighted 0.0009' "$PHASED_HOME/runs/1/production/1/log/rank-0.log"
 }
@@ -115,15 +115,15 @@ preempted_once() {
     eventually 90 state 1 succeeded
     # Its guard stops the run, or its gate refuses it if the run was too fast for the guard.
     [[ "$(record 'SELECT cause FROM remedy')" = @(learns|falling) ]]
-    [ "$(jq -c "[.spec.params.LR, .resume] | $as_numbers" "$PHASED_HOME/runs/1/train/2/run.json")" = '[0.0003,null]' ]
+    [ "$(gojq -c "[.spec.params.LR, .resume]" "$PHASED_HOME/runs/1/train/2/run.json")" = '[0.0003,null]' ]
 }
 
 # held_by NUMBER PHASE CHECK: the gate holds this phase because of this check, and no later phase
 # began.
 held_by() {
     eventually 90 state "$1/$2" held
-    [ "$(phasectl status "$1/$2" --json | jq -r .hold)" = gate ]
-    [ "$(phasectl gate "$1/$2" --json | jq -r ".checks[] | select(.name == \"$3\") | .outcome")" = failed ]
+    [ "$(phasectl status "$1/$2" --json | gojq -r .hold)" = gate ]
+    [ "$(phasectl gate "$1/$2" --json | gojq -r ".checks[] | select(.name == \"$3\") | .outcome")" = failed ]
     [ "$(record "SELECT count(*) FROM phase JOIN edge ON edge.phase = phase.id JOIN phase AS b ON b.id = edge.after
                  WHERE b.workflow = $1 AND b.name = '$2' AND phase.attempts > 0")" = 0 ]
 }
@@ -145,5 +145,5 @@ held_by() {
     # The remedies were tried first, still with the variant over the file.
     [ "$(record 'SELECT count(*) FROM remedy')" = 2 ]
     [[ "$(record "SELECT changes FROM remedy WHERE cause = 'success'")" = *temperature* ]]
-    [ "$(jq -c .spec.run "$PHASED_HOME/runs/2/generate/2/run.json" | grep -c phase-model)" = 1 ]
+    [ "$(gojq -c .spec.run "$PHASED_HOME/runs/2/generate/2/run.json" | grep -c phase-model)" = 1 ]
 }

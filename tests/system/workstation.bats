@@ -43,7 +43,7 @@ SPEC
     [ "$(nproc)" -ge 2 ] || skip "two jobs need two processors"
     run -0 phasectl sandbox start
     [[ "${lines[0]}" = "sandbox: real GPUs: "*" gpu:h200:2" ]]
-    [ "$(phasectl sandbox status --json | jq -c '[.running, .pretend]')" = '[true,false]' ]
+    [ "$(phasectl sandbox status --json | gojq -c '[.running, .pretend]')" = '[true,false]' ]
     phasectl daemon start
     workflow=$(pair | submit)
     eventually 60 state "$workflow" succeeded
@@ -54,7 +54,7 @@ SPEC
 
 @test "sandbox start --pretend and --nodes make pretend nodes on a machine with GPUs" {
     phasectl sandbox start --pretend
-    [ "$(phasectl sandbox status --json | jq .pretend)" = true ]
+    [ "$(phasectl sandbox status --json | gojq .pretend)" = true ]
     [ "$(SLURM_CONF=$PHASED_HOME/sandbox/slurm.conf sinfo -h -p prod -o '%D %G')" = "4 gpu:h100:8" ]
     phasectl sandbox stop
     phasectl sandbox start --nodes 1

@@ -11,7 +11,7 @@ setup() {
 
 # told SCRIPT FILTER [OPTION]...: what the sampler reports when the driver follows this script.
 told() {
-    FAKE_NVML=$1 "$sampler" gpus "${@:3}" | jq -c "$2"
+    FAKE_NVML=$1 "$sampler" gpus "${@:3}" | gojq -c "$2"
 }
 
 @test "a healthy driver reports every column of each GPU" {
@@ -37,7 +37,7 @@ told() {
 
 @test "a driver that lacks most symbols still reports which GPUs exist" {
     PHASED_NVML=$FAKES/libnvidia-ml-old.so run -0 told "" 'del(.time)' --seconds 1
-    [ "${lines[0]}" = "$(jq -nc '{devices: {gpus: [range(8)], models: [range(8) | "NVIDIA H200"],
+    [ "${lines[0]}" = "$(gojq -nc '{devices: {gpus: [range(8)], models: [range(8) | "NVIDIA H200"],
         uuids: [range(8) | "GPU-\(.)0000000"], memory_mib: [range(8) | null]}}')" ]
     [ "${lines[1]}" = '{"gpus":[0,1,2,3,4,5,6,7]}' ]
 }
@@ -75,7 +75,7 @@ told() {
     local script
     for script in unloaded count=0; do
         FAKE_NVML=$script run -1 "$sampler" gpus --seconds 1
-        [ "$(jq -c keys <<<"$output")" = '["absent"]' ]
+        [ "$(gojq -c keys <<<"$output")" = '["absent"]' ]
     done
     run -1 "$sampler" gpus --seconds 1 --nvml /nowhere/libnvidia-ml.so.1
     [ "$output" = '{"absent":"/nowhere/libnvidia-ml.so.1: cannot be loaded"}' ]

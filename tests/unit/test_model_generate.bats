@@ -70,7 +70,7 @@ refused() {
         generate "$DIR/$tp" --model "$DIR/step_000025.ckpt" --tp $tp >/dev/null
         cmp "$DIR/1" "$DIR/$tp"
     done
-    [ "$(jq -s 'map(.text | utf8bytelength) | add / length > 8' "$DIR/1")" = true ]
+    [ "$(gojq -s 'map(.text | utf8bytelength) | add / length > 8' "$DIR/1")" = true ]
     refused "--tp 8: the model has 8 heads and 4 kv-heads" "$DIR/8" --model "$DIR/step_000025.ckpt" --tp 8
     [ ! -e "$DIR/8" ]
 }
@@ -136,17 +136,17 @@ lines_per_step() { sed -nE 's|^step .* lines/step ([0-9.]+)$|\1|p' "$1" | tail -
     generate "$DIR/a" --input "$DIR/in" --temperature 1 >/dev/null
     generate "$DIR/b" --input "$DIR/in" --temperature 1 --seed 2 >/dev/null
     generate "$DIR/greedy" --input "$DIR/in" --top-p 0.5 --seed 2 >/dev/null
-    [ "$(jq -r .text "$DIR/a" | sort -u | wc -l)" -gt 15 ]
-    [ "$(jq -r .text "$DIR/greedy" | sort -u | wc -l)" = 1 ]
-    [ "$(cat "$DIR/a" "$DIR/b" | jq -r .text | sort -u | wc -l)" -gt 30 ]
+    [ "$(gojq -r .text "$DIR/a" | sort -u | wc -l)" -gt 15 ]
+    [ "$(gojq -r .text "$DIR/greedy" | sort -u | wc -l)" = 1 ]
+    [ "$(cat "$DIR/a" "$DIR/b" | gojq -r .text | sort -u | wc -l)" -gt 30 ]
 }
 
 @test "each line is JSON, in the order of the input, with its prompt and some text" {
-    [ "$(jq -c .line "$SHARED/reference.jsonl" | paste -sd' ')" = "$(seq -s' ' 0 19)" ]
-    [ "$(jq -r 'select(.line == 17) | .prompt' "$SHARED/reference.jsonl")" = résumé ]
-    [ "$(jq -r 'select(.line == 18) | .prompt' "$SHARED/reference.jsonl")" = '�� bytes' ]
-    [ "$(jq -r 'select(.line == 19) | .prompt' "$SHARED/reference.jsonl")" = 'no end' ]
-    [ "$(jq -s 'map(.text | utf8bytelength) | add / length > 8' "$SHARED/reference.jsonl")" = true ]
+    [ "$(gojq -c .line "$SHARED/reference.jsonl" | paste -sd' ')" = "$(seq -s' ' 0 19)" ]
+    [ "$(gojq -r 'select(.line == 17) | .prompt' "$SHARED/reference.jsonl")" = résumé ]
+    [ "$(gojq -r 'select(.line == 18) | .prompt' "$SHARED/reference.jsonl")" = '�� bytes' ]
+    [ "$(gojq -r 'select(.line == 19) | .prompt' "$SHARED/reference.jsonl")" = 'no end' ]
+    [ "$(gojq -s 'map(.text | utf8bytelength) | add / length > 8' "$SHARED/reference.jsonl")" = true ]
 }
 
 @test "a run continues after the last whole line of another group, and the whole output has the same bytes" {

@@ -109,8 +109,8 @@ train() {
     generate --vocabulary v --output out
     generate --vocabulary v --output out2 --batch-size 2 --tp 2
     cmp out out2
-    [ "$(jq -c .line out | xargs)" = '0 1 2' ]
-    [ "$(jq -s 'map(.text | utf8bytelength) | add > 3' out)" = true ]
+    [ "$(gojq -c .line out | xargs)" = '0 1 2' ]
+    [ "$(gojq -s 'map(.text | utf8bytelength) | add > 3' out)" = true ]
     run -1 generate --output out3
     [[ $output == *'--vocabulary is missing: whole/step_000006.ckpt is not a model of bytes' ]]
     tokenize --train 400 /usr/share/common-licenses/GPL-2 --vocabulary other

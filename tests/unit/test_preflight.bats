@@ -28,7 +28,7 @@ preflight() {
 
 # row NAME OUTCOME TEXT: the last output has this row.
 row() {
-    jq -e --arg n "$1" --arg o "$2" --arg t "$3" \
+    gojq -e --arg n "$1" --arg o "$2" --arg t "$3" \
         '.rows[] | select(.name == $n and .outcome == $o) | select(.text | contains($t))' \
         <<<"$output" >/dev/null || { echo "no row $*"; echo "$output"; return 1; }
 }
@@ -38,15 +38,15 @@ row() {
     row gpus passed "8 work"
     row model passed "NVIDIA H200"
     row nvlinks passed "GPU 7: 18"
-    [ "$(jq -r .outcome <<<"$output")" = passed ]
-    jq -e '.rows | any(.name == "gpus" and .essential) and any(.name == "ecc" and .essential == false)' <<<"$output"
+    [ "$(gojq -r .outcome <<<"$output")" = passed ]
+    gojq -e '.rows | any(.name == "gpus" and .essential) and any(.name == "ecc" and .essential == false)' <<<"$output"
 }
 
 # fault SCRIPT ROW TEXT
 fault() {
     FAKE_NVML=$1 run -1 preflight --gpus 8 --json
     row "$2" failed "$3"
-    [ "$(jq '[.rows[] | select(.outcome == "failed")] | length' <<<"$output")" = 1 ]
+    [ "$(gojq '[.rows[] | select(.outcome == "failed")] | length' <<<"$output")" = 1 ]
 }
 
 @test "each fault fails its own row, and the row names the GPU" {
@@ -171,7 +171,7 @@ xid() {
 
 @test "--observe reports a failure and exits with 0" {
     FAKE_NVML=ecc=5 run -0 preflight --observe --json
-    [ "$(jq -r '.outcome, .observe' <<<"$output" | xargs)" = "failed true" ]
+    [ "$(gojq -r '.outcome, .observe' <<<"$output" | xargs)" = "failed true" ]
     FAKE_NVML=ecc=5 run -0 preflight --observe
     [[ $output == *": failed"*"ecc        failed          GPU 5: 5 uncorrected errors, at most 0"* ]]
 }

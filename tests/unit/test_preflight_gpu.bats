@@ -38,9 +38,9 @@ only() {
 
 # row NAME OUTCOME TEXT: the last output has this row.
 row() {
-    jq -e --arg n "$1" --arg o "$2" --arg t "$3" \
+    gojq -e --arg n "$1" --arg o "$2" --arg t "$3" \
         '.rows[] | select(.name == $n and .outcome == $o) | select(.text | contains($t))' \
-        <<<"$output" >/dev/null || { echo "no row $*"; jq .rows <<<"$output"; return 1; }
+        <<<"$output" >/dev/null || { echo "no row $*"; gojq .rows <<<"$output"; return 1; }
 }
 
 # fault SCRIPT ROW OUTCOME TEXT [OPTION...]
@@ -54,7 +54,7 @@ fault() {
 
 # figures NAME: the values of this figure in the last output, without duplicates.
 figures() {
-    jq -c --arg n "$1" '[.figures[] | select(.name == $n) | .value] | unique' <<<"$output"
+    gojq -c --arg n "$1" '[.figures[] | select(.name == $n) | .value] | unique' <<<"$output"
 }
 
 @test "eight GPUs that compute correctly pass, with all figures" {
@@ -62,10 +62,10 @@ figures() {
     for name in hbm matrix copies peers allreduce; do
         row $name passed ""
     done
-    [ "$(jq -r '.figures[].name' <<<"$output" | sort | uniq -c | xargs)" = "8 allreduce_gbps \
+    [ "$(gojq -r '.figures[].name' <<<"$output" | sort | uniq -c | xargs)" = "8 allreduce_gbps \
 8 device_to_host_gbps 8 hbm_copy_gbps 8 hbm_triad_gbps 8 host_to_device_gbps 8 matrix_tflops \
 56 peer_gbps" ]
-    [ "$(jq -r '.figures[] | select(.row == "allreduce") | .of' <<<"$output" | xargs)" = \
+    [ "$(gojq -r '.figures[] | select(.row == "allreduce") | .of' <<<"$output" | xargs)" = \
         "tensor 0-1 tensor 2-3 tensor 4-5 tensor 6-7 data 0,2 data 1,3 data 4,6 data 5,7" ]
 }
 
@@ -102,14 +102,14 @@ figures() {
 
 @test "a subset of the GPUs is measured without the other GPUs" {
     run -0 full --devices 1,2,5,6
-    jq -e '[.figures[] | select(.row == "peers")] | length == 12' <<<"$output"
-    jq -e '.figures | any(.of == "GPU 1 to GPU 6")' <<<"$output"
+    gojq -e '[.figures[] | select(.row == "peers")] | length == 12' <<<"$output"
+    gojq -e '.figures | any(.of == "GPU 1 to GPU 6")' <<<"$output"
 }
 
 @test "of more GPUs than the run needs, only the first are measured" {
     only hbm allreduce
     run -0 full --gpus 4 --devices 0,1,2,3,4,5,6,7
-    [ "$(jq -c '[.figures[] | select(.name == "hbm_copy_gbps") | .of]' <<<"$output")" = \
+    [ "$(gojq -c '[.figures[] | select(.name == "hbm_copy_gbps") | .of]' <<<"$output")" = \
         '["GPU 0","GPU 1","GPU 2","GPU 3"]' ]
     row allreduce passed ""
 }
@@ -207,16 +207,16 @@ figures() {
     other=$!
     run -0 full --devices 2,3 --node 0 "$@"
     row allreduce passed "data 412 GB/s, at least 360 by the baseline"
-    jq -e '.figures | length == 1 and .[0].of == "data 0-3"' <<<"$output"
+    gojq -e '.figures | length == 1 and .[0].of == "data 0-3"' <<<"$output"
     wait $other
-    jq -e '.outcome == "passed"' "$DIR/other"
+    gojq -e '.outcome == "passed"' "$DIR/other"
 }
 
 @test "groups within one node do not wait for another node" {
     only allreduce
     run -0 full --devices 2,3 --parallel tensor=2,data=1,pipeline=2 --nodes 2 --node 1 \
         --rendezvous "$DIR/none"
-    jq -e '.figures | length == 1 and .[0].of == "tensor 2-3"' <<<"$output"
+    gojq -e '.figures | length == 1 and .[0].of == "tensor 2-3"' <<<"$output"
 }
 
 @test "a node that does not come, or a folder that was used before, fails no node" {

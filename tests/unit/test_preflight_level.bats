@@ -47,7 +47,7 @@ full() {
 
 # row NAME OUTCOME TEXT: the last output has this row.
 row() {
-    jq -e --arg n "$1" --arg o "$2" --arg t "$3" \
+    gojq -e --arg n "$1" --arg o "$2" --arg t "$3" \
         '.rows[] | select(.name == $n and .outcome == $o) | select(.text | contains($t))' \
         <<<"$output" >/dev/null || { echo "no row $*"; echo "$output"; return 1; }
 }
@@ -59,11 +59,11 @@ row() {
     row copies passed "to the GPU 55 GB/s, at least 48; from the GPU 54 GB/s, at least 48"
     row peers passed "copy 380 GB/s, at least 335"
     row allreduce passed "tensor 460 GB/s, at least 185"
-    [ "$(jq -r '.level, .outcome' <<<"$output" | xargs)" = "full passed" ]
-    jq -e '.figures | any(. == {"row": "peers", "name": "peer_gbps", "of": "GPU 7 to GPU 0",
+    [ "$(gojq -r '.level, .outcome' <<<"$output" | xargs)" = "full passed" ]
+    gojq -e '.figures | any(. == {"row": "peers", "name": "peer_gbps", "of": "GPU 7 to GPU 0",
         "value": 380, "least": 335})' <<<"$output"
-    [ "$(jq '[.figures[] | select(.row == "peers")] | length' <<<"$output")" = 56 ]
-    [ "$(jq -r '.figures[] | select(.name == "allreduce_gbps") | .of' <<<"$output" | xargs)" = \
+    [ "$(gojq '[.figures[] | select(.row == "peers")] | length' <<<"$output")" = 56 ]
+    [ "$(gojq -r '.figures[] | select(.name == "allreduce_gbps") | .of' <<<"$output" | xargs)" = \
         "tensor 0-3 tensor 4-7" ]
 }
 
@@ -145,7 +145,7 @@ row() {
     row matrix "could not tell" "ended early with exit code 2"
     PHASED_PREFLIGHT_GPU=/nonexistent run -3 full
     row hbm "could not tell" "/nonexistent is missing (built without CUDA)"
-    [ "$(jq -r .outcome <<<"$output")" = "could not tell" ]
+    [ "$(gojq -r .outcome <<<"$output")" = "could not tell" ]
 }
 
 @test "a line that a library prints is not taken for a figure" {
@@ -189,7 +189,7 @@ row() {
 @test "a row that the thresholds leave out is neither measured nor judged" {
     sed -i '/^  peers:/d' "$DIR/thresholds.yaml"
     run -0 full
-    [ "$(jq '[.rows[] | select(.name == "peers")] | length' <<<"$output")" = 0 ]
+    [ "$(gojq '[.rows[] | select(.name == "peers")] | length' <<<"$output")" = 0 ]
     [ ! -e "$DIR/asked-peers" ]
 }
 

@@ -110,7 +110,7 @@ ends_well() {
     [ "$(cat "$(out second executed)")" = "$(job_of first)" ]
     [ "$(sort -u "$(out wider executed)")" = "$(job_of wider)" ]
     run -0 phasectl gate 1/first --json
-    [ "$(jq -r '[.checks[].outcome] | join(" ")' <<<"$output")" = passed ]
+    [ "$(gojq -r '[.checks[].outcome] | join(" ")' <<<"$output")" = passed ]
     # No step is missing, although nobody has listened for a while.
     [ "$(record "SELECT count(DISTINCT m.step) = max(m.step) FROM metric m JOIN run r ON r.id = m.run
                  JOIN phase p ON p.id = r.phase WHERE p.name = 'first'")" = 1 ]

@@ -11,7 +11,7 @@ _active = None
 
 def _tell(what, **members):
     with open(os.path.join(_FOLDER, "mlflow"), "a") as calls:
-        calls.write(json.dumps(dict(members, call=what)) + "\n")
+        calls.write(json.dumps(dict(members, call=what)).replace("NaN", '"nan"') + "\n")
 
 
 def _told(what):

@@ -9,7 +9,7 @@ _FOLDER = os.environ["TRACKING"]
 
 def _tell(what, **members):
     with open(os.path.join(_FOLDER, "wandb"), "a") as calls:
-        calls.write(json.dumps(dict(members, call=what)) + "\n")
+        calls.write(json.dumps(dict(members, call=what)).replace("NaN", '"nan"') + "\n")
 
 
 class Settings:

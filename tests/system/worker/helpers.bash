@@ -91,7 +91,7 @@ new_run() {
     ln -sfn "$dir" "$home/runs/$1"
     head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$dir/secret"
     chmod 600 "$dir/secret"
-    jq -n --argjson run "$1" --argjson spec "$2" --argjson more "${3:-{\}}" --arg home "$home" \
+    gojq -n --argjson run "$1" --argjson spec "$2" --argjson more "${3:-{\}}" --arg home "$home" \
         --arg path "$PATH" '
         {run: $run, workflow: 7, workflow_name: "test", phase: "train", attempt: $run,
          job_dir: ($home + "/job"), run_dir: ($home + "/phase/\($run)"), out_dir: ($home + "/out"),
@@ -150,18 +150,13 @@ stop_daemon() {
 # command RUN NUMBER JSON: the next answer of the daemon.
 command_lead() {
     mkdir -p "$home/commands/$1"
-    jq -c --argjson number "$2" '{number: $number} + .' <<<"$3" >"$home/commands/$1/.new"
+    gojq -c --argjson number "$2" '{number: $number} + .' <<<"$3" >"$home/commands/$1/.new"
     mv "$home/commands/$1/.new" "$home/commands/$1/$2.json"
-}
-
-# read_json FILTER FILE: like jq. Since 1.7, jq prints 25.0 as it is written; before, it printed 25.
-read_json() {
-    jq -rc "($1) | walk(if type == \"number\" then . + 0 else . end)" "$2"
 }
 
 # outcome RUN FILTER: applied to the outcome file.
 outcome() {
-    read_json "$2" "$home/phase/$1/outcome.json"
+    gojq -rc "$2" "$home/phase/$1/outcome.json"
 }
 
 has_outcome() {
@@ -170,11 +165,11 @@ has_outcome() {
 
 # journal RUN NODE FILTER: applied to each entry.
 journal() {
-    read_json "$3" "$home/phase/$1/journal/$2.jsonl"
+    gojq -rc "$3" "$home/phase/$1/journal/$2.jsonl"
 }
 
 record() {
-    read_json "$3" "$home/record/$1/$2.jsonl"
+    gojq -rc "$3" "$home/record/$1/$2.jsonl"
 }
 
 # await_lead [STATUS]: waits until the lead has ended with this exit code.
