@@ -85,6 +85,12 @@ exec {never}<> <(:)
 # The pauses grow to half a second, because each try costs processor time. On a slow machine the tries of
 # many tests would take all the time: there a pause takes three times as long as the try, up to two seconds.
 eventually() {
+    local -
+    set +T # bats traces each command of a function for 0.3 ms, unless it is called without -T
+    eventually_untraced "$@"
+}
+
+eventually_untraced() {
     local deadline=$((SECONDS + 4 * $1)) pause_ms=100 begin took_ms pause
     shift
     until begin=${EPOCHREALTIME/[.,]/} && "$@" >/dev/null 2>&1; do

@@ -54,6 +54,12 @@ exec {never}<> <(:)
 # Waits until a command succeeds, at most WAIT_S seconds. The pauses grow to 0.4 s, and
 # with the time of a try, because each try costs processor time.
 await() {
+    local -
+    set +T # bats traces each command of a function for 0.3 ms, unless it is called without -T
+    await_untraced "$@"
+}
+
+await_untraced() {
     local end=$((SECONDS + ${WAIT_S:-90})) pause_ms=40 begin took_ms pause
     until begin=${EPOCHREALTIME/[.,]/} && "$@" 2>/dev/null; do
         if [ "$SECONDS" -ge "$end" ]; then
