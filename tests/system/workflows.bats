@@ -89,7 +89,8 @@ preempted_once() {
 
 @test "trm-two-phase validates and is promoted, and its production is preempted and resumes" {
     phasectl daemon start
-    [ "$(stand_in trm-two-phase production.pace=80)" = 1 ]
+    [ "$(stand_in trm-two-phase validate.device_batch_size=4 validate.iterations=170 production.iterations=130 \
+        production.pace=190)" = 1 ]
     preempted_once 1 production
     [ "$(phasectl status 1 --json | gojq -c .variants)" = '["stand_in"]' ]
     # Derived and real params reach the program with the values of the file.
