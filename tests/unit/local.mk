@@ -16,6 +16,7 @@ if HAVE_CMOCKA
 check_LIBRARIES = tests/unit/libunit.a
 endif
 tests_unit_libunit_a_SOURCES = tests/unit/extracting.h tests/unit/unit.h \
+	tests/unit/answer_scene.c tests/unit/answer_scene.h \
 	tests/unit/checkpoint_files.c tests/unit/checkpoint_files.h \
 	tests/unit/core_world.c tests/unit/core_world.h \
 	tests/unit/daemon_runs.c tests/unit/daemon_runs.h \
@@ -31,7 +32,8 @@ tests_unit_libunit_a_SOURCES = tests/unit/extracting.h tests/unit/unit.h \
 	tests/unit/top_world.c tests/unit/top_world.h
 
 UNIT_TESTS += \
-	tests/unit/test_address tests/unit/test_answer_lists tests/unit/test_answers \
+	tests/unit/test_address tests/unit/test_answer_lists \
+	tests/unit/test_answer_runs tests/unit/test_answers \
 	tests/unit/test_call tests/unit/test_catalogue tests/unit/test_channel \
 	tests/unit/test_check tests/unit/test_checkpoints tests/unit/test_child \
 	tests/unit/test_cli tests/unit/test_commands tests/unit/test_container \
