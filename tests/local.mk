@@ -6,7 +6,8 @@ TESTS += tests/unit/test_model_gpu.bats tests/unit/test_model_gpu_generate.bats 
 include tests/storm/local.mk
 TESTS += tests/system/build.bats tests/system/slurm_faults.bats tests/system/worker_slurm.bats tests/system/page.bats
 TESTS += tests/system/daemon_successor.bats tests/system/recovery.bats
-LONG_UNIT_TESTS = tests/unit/test_daemon_faults tests/unit/test_daemon_journal tests/unit/test_daemon_queue
+LONG_UNIT_TESTS = tests/unit/test_daemon_faults tests/unit/test_daemon_journal \
+	tests/unit/test_daemon_lead tests/unit/test_daemon_queue
 if HAVE_CMOCKA
 check_PROGRAMS += $(LONG_UNIT_TESTS)
 TESTS += $(LONG_UNIT_TESTS)

@@ -66,8 +66,11 @@ void push(struct world *world, const char *run, const char *node, char *take_ent
 void leave(struct world *world, const char *folder, const char *name, char *take_text)
 {
     char *path = text_format("%s/%s/%s", world->home, folder, name);
+    char *parent = text_format("%.*s", (int)(strrchr(path, '/') - path), path);
     char *line = text_format("%s\n", take_text);
+    assert_int_equal(file_make_folders(parent, 0700, NULL), 0);
     assert_int_equal(file_replace(path, line, strlen(line), 0600, NULL), 0);
+    free(parent);
     free(path);
     free(line);
     free(take_text);

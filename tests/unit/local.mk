@@ -46,9 +46,9 @@ UNIT_TESTS += \
 	tests/unit/test_daemon_back tests/unit/test_daemon_backlog \
 	tests/unit/test_daemon_beside tests/unit/test_daemon_budget tests/unit/test_daemon_can \
 	tests/unit/test_daemon_hostile tests/unit/test_daemon_limits tests/unit/test_daemon_matrix \
-	tests/unit/test_daemon_nodes tests/unit/test_daemon_owner \
-	tests/unit/test_daemon_requeue tests/unit/test_daemon_resume \
-	tests/unit/test_daemon_stop tests/unit/test_difference tests/unit/test_doctor \
+	tests/unit/test_daemon_nodes tests/unit/test_daemon_owner tests/unit/test_daemon_record \
+	tests/unit/test_daemon_requeue tests/unit/test_daemon_resume tests/unit/test_daemon_stop \
+	tests/unit/test_daemon_submissions tests/unit/test_difference tests/unit/test_doctor \
 	tests/unit/test_error tests/unit/test_evidence tests/unit/test_exposition \
 	tests/unit/test_expr tests/unit/test_expr_refusals tests/unit/test_extract \
 	tests/unit/test_failure tests/unit/test_failures tests/unit/test_file \

@@ -1,18 +1,15 @@
 /* Faults: the daemon is killed around every effect of a workflow with two phases, Slurm is away or
- * loses answers, the disk is full. Nothing is lost, and nothing is done twice. */
+ * loses answers, a file cannot be read. Nothing is lost, and nothing is done twice. */
 #include "tests/unit/daemon_world.h"
 
-#include "daemon/loop/clock.h"
 #include "lib/file.h"
 #include "lib/text.h"
 
 #include <glob.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,7 +19,6 @@ static const char two_phases[] = "name: two\n"
                                  "  a:\n"
                                  "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
                                  "    run: echo\n"
-                                 "    progress: {total: 100}\n"
                                  "    gate: {low: {value: last(loss), at_most: 2}}\n"
                                  "  b:\n"
                                  "    after: a\n"
@@ -47,18 +43,6 @@ static bool has_died(struct world *world)
     siginfo_t info = {0};
     return waitid(P_PID, (id_t)world->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid == world->pid;
-}
-
-/* Changes the record behind the back of the daemon. */
-static void change_record(const struct world *world, const char *sql)
-{
-    sqlite3 *db;
-    char *path = text_format("%s/phased.db", world->home);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    (void)sqlite3_busy_timeout(db, WORLD_DEADLINE_MS);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    (void)sqlite3_close(db);
-    free(path);
 }
 
 /* Submits as phasectl does: again and again with the same key, until an answer comes. */
@@ -364,101 +348,6 @@ static void a_second_submission_leaves_the_run_of_the_lead(void **state)
     globfree(&found);
 }
 
-static void limit_files(struct world *world, rlim_t size)
-{
-    struct rlimit limit = {.rlim_cur = size, .rlim_max = RLIM_INFINITY};
-    assert_int_equal(prlimit(world->pid, RLIMIT_FSIZE, &limit, NULL), 0);
-}
-
-/* A limit on the size of files fails writes as a full disk does. */
-static void no_effect_happens_while_the_record_cannot_be_written(void **state)
-{
-    struct world *world = *state;
-    int status;
-    time_t begin = time(NULL);
-    json_t *list = json_object(), *several = json_array();
-    (void)json_array_append_new(several, world_submission(two_phases, NULL));
-    (void)json_array_append_new(several, world_submission(two_phases, NULL));
-    (void)json_object_set_new(list, "workflows", several);
-    limit_files(world, 1);
-    json_t *json = world_expect(world, 503, "POST", "/v1/workflows", list);
-    assert_string_equal(world_member(json, "error.code"), "unavailable");
-    json_decref(json);
-    /* From now on the daemon knows it before it asks. */
-    json_decref(
-        world_expect(world, 503, "POST", "/v1/workflows", world_submission(two_phases, NULL)));
-    json_decref(world_expect(world, 200, "GET", "/v1/ping", NULL));
-    assert_int_equal(world_slurm_lines(world, "jobs"), 0);
-    for (int i = 0; i < 300; i++) { /* the first try comes after a second */
-        json = world_expect(world, 200, "GET", "/v1/ping", NULL);
-        assert_true(json_is_string(json_object_get(json, "trouble")));
-        double since = json_number_value(json_object_get(json, "trouble_since"));
-        assert_true(since >= (double)begin && since < (double)time(NULL) + 1);
-        json_decref(json);
-        world_pause();
-    }
-
-    limit_files(world, RLIM_INFINITY);
-    for (int i = 0; i < 4000; i++) {
-        json =
-            world_call(world, "POST", "/v1/workflows", world_submission(two_phases, key), &status);
-        if (status == 201)
-            break;
-        json_decref(json);
-        world_pause();
-    }
-    assert_int_equal(status, 201);
-    assert_string_equal(world_member(json, "workflow"), "1"); /* no number was used up */
-    json_decref(json);
-    assert_true(world_log_has(world, "the record can be written again"));
-    world_await_lines(world, "jobs", 1); /* the refused submissions left nothing */
-    json = world_expect(world, 200, "GET", "/v1/workflows", NULL);
-    assert_int_equal(json_array_size(json_object_get(json, "workflows")), 1);
-    json_decref(json);
-}
-
-/* Entries that came while the disk was full are not acknowledged, and are recorded once later. */
-static void a_journal_waits_for_the_disk(void **state)
-{
-    struct world *world = *state;
-    char *start = started();
-    const char *const entries[] = {start, NULL};
-    submit(world);
-    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
-    limit_files(world, 1);
-    assert_int_equal(world_push(world, "runs/1/a/1", "lead", entries), -503);
-    assert_int_equal(world_push(world, "runs/1/a/1", "lead", entries), -503);
-    limit_files(world, RLIM_INFINITY);
-    for (int i = 0; i < 4000 && world_push(world, "runs/1/a/1", "lead", entries) != 1; i++)
-        world_pause();
-    world_await(world, "/v1/workflows/1", "phases.0.run.state", "running");
-    free(start);
-}
-
-/* Nobody knows whether a run of the record still lives. */
-static void no_time_is_left_while_the_record_cannot_be_written(void **state)
-{
-    struct world *world = *state;
-    const char *const told[] = {
-        "{\"seq\":1,\"time\":1,\"type\":\"metric\",\"step\":10,\"values\":{\"loss\":3}}",
-        "{\"seq\":2,\"time\":1,\"type\":\"pace\",\"step\":10,\"steps\":10,\"seconds\":20}", NULL};
-    submit(world);
-    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
-    char *start = started();
-    push(world, "runs/1/a/1", "lead", start, 1);
-    push(world, "runs/1/a/1", "n1", told[0], 1);
-    assert_int_equal(world_push(world, "runs/1/a/1", "n1", told + 1), 2);
-    world_await(world, "/v1/workflows/1", "phases.0.eta_s", "180.0");
-    limit_files(world, 1);
-    json_decref(
-        world_expect(world, 503, "POST", "/v1/workflows", world_submission(two_phases, NULL)));
-    world_await(world, "/v1/workflows/1", "phases.0.eta_s", "null");
-    world_await(world, "/v1/workflows/1/phases/a", "eta_s", "null");
-    limit_files(world, RLIM_INFINITY);
-    world_await(world, "/v1/workflows/1", "phases.0.eta_s", "180.0");
-    free(start);
-}
-
 static void await_warning(struct world *world, const char *message)
 {
     for (int i = 0; i < 4000 && !world_log_has(world, message); i++)
@@ -541,39 +430,6 @@ static void a_journal_that_cannot_be_read_at_first_still_counts(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
-/* Submits, and asks again while the record is locked: on a slow disk the daemon may meet the lock
- * of change_record(). */
-static json_t *submit_unlocked(struct world *world)
-{
-    int64_t deadline = clock_ms() + WORLD_DEADLINE_MS;
-    for (;;) {
-        int status = 0;
-        json_t *json =
-            world_call(world, "POST", "/v1/workflows", world_submission(two_phases, key), &status);
-        if (status != 503 || clock_ms() > deadline)
-            return json;
-        json_decref(json);
-        world_pause();
-    }
-}
-
-/* Whether the key is known cannot be told. So the submission is neither recorded a second time nor
- * taken for another one. */
-static void a_submission_is_answered_with_the_error_of_a_record_that_cannot_be_read(void **state)
-{
-    struct world *world = *state;
-    json_decref(
-        world_expect(world, 201, "POST", "/v1/workflows", world_submission(two_phases, key)));
-    change_record(world, "ALTER TABLE workflow RENAME COLUMN key TO lost");
-    json_t *json = submit_unlocked(world);
-    assert_non_null(strstr(world_member(json, "error.message"), "no such column: key"));
-    json_decref(json);
-    change_record(world, "ALTER TABLE workflow RENAME COLUMN lost TO key");
-    json = submit_unlocked(world);
-    assert_string_equal(world_member(json, "workflow"), "1");
-    json_decref(json);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -587,13 +443,9 @@ int main(void)
         TEST(a_run_that_was_never_submitted_gets_a_tombstone),
         TEST(a_run_whose_last_words_are_cut_inside_a_letter_gets_a_tombstone),
         TEST(a_second_submission_leaves_the_run_of_the_lead),
-        TEST(no_effect_happens_while_the_record_cannot_be_written),
-        TEST(a_journal_waits_for_the_disk),
-        TEST(no_time_is_left_while_the_record_cannot_be_written),
         TEST(an_outcome_that_cannot_be_read_at_first_still_counts),
         TEST(a_journal_that_cannot_be_read_at_first_still_counts),
         TEST(a_run_file_that_cannot_be_read_is_not_replaced),
-        TEST(a_submission_is_answered_with_the_error_of_a_record_that_cannot_be_read),
     };
     return cmocka_run_group_tests_name("daemon faults", tests, NULL, NULL);
 }
