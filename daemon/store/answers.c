@@ -314,18 +314,14 @@ int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t *
         stmt_bind_id(list, ":workflow", workflow);
     stmt_bind_int(list, ":limit", limit);
     int status = answer_run_list(store, list, &runs, err);
-    if (status == 0)
-        *ret_json = json_pack("{s:o}", "runs", runs);
-    return status;
+    return answer_end(status, json_pack("{s:o*}", "runs", runs), ret_json);
 }
 
 int answer_runs_at_work(struct store *store, json_t **ret_json, struct error *err)
 {
     json_t *runs = NULL;
     int status = answer_run_list(store, store_stmt(store, Q_RUNS_AT_WORK), &runs, err);
-    if (status == 0)
-        *ret_json = json_pack("{s:o}", "runs", runs);
-    return status;
+    return answer_end(status, json_pack("{s:o*}", "runs", runs), ret_json);
 }
 
 /* Adds what a run does and what it told last. Takes over `run`, which has its address. */
@@ -520,11 +516,9 @@ int answer_events(struct store *store, uint64_t after, uint64_t workflow, unsign
 
 int answer_nodes(struct store *store, int64_t now_ms, json_t **ret_json, struct error *err)
 {
-    json_t *nodes;
+    json_t *nodes = NULL;
     struct stmt *stmt = store_stmt(store, Q_NODE_ANSWER);
     stmt_bind_int(stmt, ":now", now_ms);
     int status = row_json_list(stmt, &nodes, err);
-    if (status == 0)
-        *ret_json = json_pack("{s:o}", "nodes", nodes);
-    return status;
+    return answer_end(status, json_pack("{s:o*}", "nodes", nodes), ret_json);
 }
