@@ -227,6 +227,13 @@ report 'doc/api.md lists the codes of errors' "$(diff \
     <(sed -n '/The codes are:/,/^A request/s/^- \([a-z_]*\).*/\1/p' doc/api.md | sort) \
     <(sed -nE 's/^ +X\([A-Z_]+, "([a-z_]+)", [0-9]+\).*/\1/p' daemon/api/server.h | sort -u))"
 
+# A row has an example in place of {phase}. The routes of workers are in doc/protocol.md.
+report 'doc/api.md has a row for each route, and a route for each row' "$(diff \
+    <(sed -n 's/^| \(`[A-Z]* [/.][^|]*`\) |.*/\1/p' doc/api.md | grep -oE '[A-Z]+ [^?`]+' | sed '
+        s,\.\.\./runs,.../phases/validate/runs,; s,\.\.\.,/v1/workflows/7,; s,/7,/{workflow},; s,/validate,/{phase},
+        s,/runs/2,/runs/{attempt},; s,/n7,/{node},; s,<verb>,{verb},' | sort -u) \
+    <(sed -nE 's/^ +\{"([A-Z]+)", "([^"]+)", .*/\1 \2/p' daemon/api/routes.c | grep -v ' /v1/worker/' | sort))"
+
 # Prints the words of a page that stand in code quotes, in drawings and in code.
 shown() {
     awk '/^```/ { is_code = !is_code; next }
