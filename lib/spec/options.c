@@ -97,10 +97,9 @@ static json_t *options_value(struct scope *scope, const struct yaml_node *node,
     return value;
 }
 
-static json_t *options_read(struct scope *scope, const struct yaml_node *node,
-                            const json_t *resources)
+static json_t *options_read(struct scope *scope, const struct yaml_node *node, const json_t *phase)
 {
-    json_t *options = json_object();
+    json_t *options = json_object(), *given = phase_spec_options(phase, 1); /* by other keys */
     const struct yaml_node *map = yaml_map(scope->problems, node, "a map of sbatch's options");
     for (size_t i = 0; map && i < map->count; i++) {
         const struct yaml_node *item = map->items[i];
@@ -112,23 +111,23 @@ static json_t *options_read(struct scope *scope, const struct yaml_node *node,
         const char *name = slurm_option_name((enum slurm_option)option);
         if (json_object_get(options, name))
             yaml_key_problem(scope->problems, item, "given twice, once with - and once with _");
-        if (option == SLURM_OPTION_MEM && json_is_integer(json_object_get(resources, "mem_mb")))
+        if (json_object_get(given, name))
             yaml_key_problem(scope->problems, item,
-                             "resources.mem is given too: give one of the two");
+                             "resources.%s is given too: give one of the two", name);
         json_t *value = options_value(scope, item, (enum slurm_option)option);
         if (value)
             (void)json_object_set_new(options, name, value);
     }
+    json_decref(given);
     return options;
 }
 
 void options_read_slurm(const struct sections *sections, const struct key *key, json_t *phase)
 {
-    const json_t *resources = json_object_get(phase, "resources");
     const struct yaml_node *node = yaml_get(sections->phase, key->name);
     (void)json_object_set_new(phase, key->name,
                               sections->slurm ? json_deep_copy(sections->slurm)
-                                              : options_read(sections->scope, node, resources));
+                                              : options_read(sections->scope, node, phase));
 }
 
 /* --- price, budget, expect -------------------------------------------------------------------- */
