@@ -2,6 +2,7 @@
 #include "tests/unit/answer_scene.h"
 
 #include "lib/memory.h"
+#include "tests/unit/same_lines.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,10 +17,13 @@ void assert_json(json_t *json, const char *expected_text)
     json_t *expected = json_loads(text, JSON_DECODE_ANY, &error);
     if (!expected)
         fail_msg("%s: %s", error.text, text);
-    if (!json_equal(json, expected))
-        fail_msg("%s", json_dumps(json, JSON_INDENT(1)));
+    char *left = json_dumps(json, JSON_INDENT(1) | JSON_SORT_KEYS);
+    char *right = json_dumps(expected, JSON_INDENT(1) | JSON_SORT_KEYS);
+    assert_same_lines("the answer", left, right);
     json_decref(expected);
     json_decref(json);
+    free(left);
+    free(right);
     free(text);
 }
 

@@ -28,6 +28,7 @@ tests_unit_libunit_a_SOURCES = tests/unit/extracting.h tests/unit/unit.h \
 	tests/unit/matrix_world.c tests/unit/matrix_world.h \
 	tests/unit/new_record.c tests/unit/new_record.h \
 	tests/unit/record.c tests/unit/record.h \
+	tests/unit/same_lines.c tests/unit/same_lines.h \
 	tests/unit/saved_model.c tests/unit/saved_model.h \
 	tests/unit/top_world.c tests/unit/top_world.h
 

@@ -1,5 +1,6 @@
 /* The workflow file: good and bad files of a corpus, and what no such file can show (bounds, --set,
  * files that cannot be read). The corpus is in tests/specs; its README.md says how it works. */
+#include "tests/unit/same_lines.h"
 #include "tests/unit/unit.h"
 
 #include "daemon/core/model.h"
@@ -124,8 +125,8 @@ static void check_good(const char *name, const char *data)
     json_t *json, *member;
     size_t i;
     char *expected = corpus_expected(data), *problems = parse(data, NULL, &json);
-    if (!json || !text_equal(problems, expected))
-        fail_msg("%s is taken so:\n%sand should be so:\n%s", name, problems, expected);
+    assert_same_lines(name, problems, expected);
+    assert_non_null(json);
     json_array_foreach(json_object_get(json, "phases"), i, member)
     {
         check_checks(name, json_object_get(member, "gate"));
@@ -145,8 +146,8 @@ static void check_bad(const char *name, const char *data)
 {
     json_t *json;
     char *expected = corpus_expected(data), *problems = parse(data, NULL, &json);
-    if (json || !text_equal(problems, expected))
-        fail_msg("%s is taken so:\n%sand should be so:\n%s", name, problems, expected);
+    assert_same_lines(name, problems, expected);
+    assert_null(json);
     free(problems);
     free(expected);
 }
@@ -198,7 +199,7 @@ static void check_document(const char *name, bool is_whole)
     /* Compares texts, because the order counts too. */
     char *left = json_dumps(json, JSON_INDENT(1));
     char *right = json_dumps(expected_json, JSON_INDENT(1));
-    assert_string_equal(left, right);
+    assert_same_lines(resolved, left, right);
     free(left);
     free(right);
     json_decref(json);
