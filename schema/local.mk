@@ -1,14 +1,11 @@
-# schema: the SQL of the record, embedded into the daemon. QUERIES has a file for each topic.
-MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipelines.sql \
-	schema/004_suspect.sql schema/005_unseen.sql schema/006_journal_gap.sql \
-	schema/007_begin_step.sql schema/008_seal.sql schema/009_lease.sql \
-	schema/010_migration.sql schema/011_gap_step.sql schema/012_seat.sql \
-	schema/013_silent.sql \
-	schema/014_suspected.sql schema/015_search.sql \
-	schema/016_hold_budget.sql schema/017_stop_reason.sql \
-	schema/018_event_members.sql schema/019_similar.sql \
-	schema/020_waiting.sql schema/021_chosen.sql schema/022_cluster.sql \
-	schema/023_notice_of_members.sql
+# schema: the SQL of the record, embedded into the daemon. RECORD and QUERIES have a file for each
+# topic. The numbers in the names of MIGRATIONS are versions of the schema.
+RECORD = schema/record/workflow.sql schema/record/run.sql schema/record/gate.sql \
+	schema/record/node.sql schema/record/daemon.sql schema/record/cost.sql
+MIGRATIONS = schema/012_seat.sql schema/013_silent.sql schema/014_suspected.sql \
+	schema/015_search.sql schema/016_hold_budget.sql schema/017_stop_reason.sql \
+	schema/018_event_members.sql schema/019_similar.sql schema/020_waiting.sql \
+	schema/021_chosen.sql schema/022_cluster.sql schema/023_notice_of_members.sql
 QUERIES = schema/queries/checkpoint.sql schema/queries/cost.sql schema/queries/event.sql \
 	schema/queries/gate.sql schema/queries/gpu.sql schema/queries/job.sql \
 	schema/queries/journal.sql schema/queries/matrix.sql schema/queries/metric.sql \
@@ -17,16 +14,18 @@ QUERIES = schema/queries/checkpoint.sql schema/queries/cost.sql schema/queries/e
 
 BUILT_SOURCES += schema/queries.h schema/queries.c
 CLEANFILES += schema/queries.h schema/queries.c
-EXTRA_DIST += schema/embed.awk $(MIGRATIONS) $(QUERIES) schema/README.md daemon/store/README.md \
-	doc/record.md
+EXTRA_DIST += schema/embed.awk $(RECORD) $(MIGRATIONS) $(QUERIES) schema/README.md \
+	daemon/store/README.md doc/record.md
 
-schema/queries.h: schema/embed.awk schema/local.mk $(MIGRATIONS) $(QUERIES)
+schema/queries.h: schema/embed.awk schema/local.mk $(RECORD) $(MIGRATIONS) $(QUERIES)
 	$(AM_V_GEN)$(MKDIR_P) schema && cd $(srcdir) && \
-	$(AWK) -v part=header -f schema/embed.awk $(MIGRATIONS) $(QUERIES) > "$(abs_builddir)/$@"
+	$(AWK) -v part=header -f schema/embed.awk $(RECORD) $(MIGRATIONS) $(QUERIES) \
+		> "$(abs_builddir)/$@"
 
-schema/queries.c: schema/embed.awk schema/local.mk $(MIGRATIONS) $(QUERIES)
+schema/queries.c: schema/embed.awk schema/local.mk $(RECORD) $(MIGRATIONS) $(QUERIES)
 	$(AM_V_GEN)$(MKDIR_P) schema && cd $(srcdir) && \
-	$(AWK) -v part=source -f schema/embed.awk $(MIGRATIONS) $(QUERIES) > "$(abs_builddir)/$@"
+	$(AWK) -v part=source -f schema/embed.awk $(RECORD) $(MIGRATIONS) $(QUERIES) \
+		> "$(abs_builddir)/$@"
 # schema: what editors and the record need to know of the data.
 dist_noinst_DATA += schema/workflow.schema.json
 

@@ -140,18 +140,18 @@ static void phased_look_at_record(const struct cli *cli, json_t *findings)
         finding_add(findings, FINDING_ERROR, "record",
                     "copy phased.db to a safe place first; then try `.recover` of sqlite3", "%s",
                     err.message);
-    else if (version > MIGRATION_COUNT)
+    else if (version > SCHEMA_VERSION)
         finding_add(findings, FINDING_ERROR, "record",
                     "use the newer phased again, or another PHASED_HOME",
                     "a newer phased wrote the record (schema %lld; this phased knows %d)", version,
-                    MIGRATION_COUNT);
+                    SCHEMA_VERSION);
     else if (mib >= PHASED_RECORD_LARGE_MIB)
         finding_add(findings, FINDING_NOTE, "record",
                     "print fewer metrics, or begin a new home for the next project",
                     "the record has %lld MiB: the daemon starts slowly", mib);
     else
         finding_add(findings, FINDING_OK, "record", NULL, "schema %lld of %d, %lld MiB", version,
-                    MIGRATION_COUNT, mib);
+                    SCHEMA_VERSION, mib);
 }
 
 /* Adds the first problem of a file of the user. */

@@ -1,7 +1,9 @@
-/* Which version of the schema a file has, and the migrations to the newest version.
+/* Which version of the schema a file has, and how it gets the newest version: a new file gets the
+ * whole schema at once, and an older file gets the migrations that it lacks.
  *
  * A number is not enough to tell the schema: a migration may have changed after a file had taken
- * it. So a file keeps a digest of each migration that it has taken. */
+ * it. So a file keeps a digest of each migration that it has taken. A new file keeps the digests,
+ * too, since its schema is what the migrations would have made. */
 #include "daemon/store/store_private.h"
 
 #include "lib/text.h"
@@ -16,7 +18,7 @@
 enum {
     DIGEST_BYTES = 16,
     DIGEST_SIZE = 2 * DIGEST_BYTES + 1,
-    MIGRATION_OLDEST = 10, /* earlier files keep no digests; no release made them */
+    VERSION_OLDEST = MIGRATION_FIRST - 1, /* no release made an earlier file */
 };
 
 /* A file with nothing in it is new. If a start was killed before its first transaction, the file is
@@ -34,33 +36,34 @@ int store_identify(struct store *store, int64_t *ret_version, struct error *err)
     if (application != STORE_APPLICATION_ID && (application != 0 || tables > 0))
         return error_set_at(err, -EINVAL, store->path, 0, 0,
                             "cannot open the record: this is a database of another program");
-    if (version > MIGRATION_COUNT)
+    if (version > SCHEMA_VERSION)
         return error_set_at(err, -ENOTSUP, store->path, 0, 0,
                             "cannot open the record: a newer phased wrote it (schema %" PRId64
                             ", this phased knows %d)",
-                            version, MIGRATION_COUNT);
-    if (version > 0 && version < MIGRATION_OLDEST)
+                            version, SCHEMA_VERSION);
+    if (version > 0 && version < VERSION_OLDEST)
         return error_set_at(err, -ENOTSUP, store->path, 0, 0,
                             "cannot open the record: it has schema %" PRId64
                             ", and this phased knows %d and later. The record stays as it is. "
                             "Open it with the build that made it, or move the file away to begin "
                             "a new record",
-                            version, MIGRATION_OLDEST);
+                            version, VERSION_OLDEST);
     *ret_version = version;
     return 0;
 }
 
-static int apply_migration(struct store *store, const struct embedded_sql *migration, int version,
-                           struct error *err)
+/* Applies SQL that leaves the file with this version of the schema. */
+static int apply_sql(struct store *store, const struct embedded_sql *sql, int version,
+                     struct error *err)
 {
-    int status = store_exec(store, migration->sql, "migrate", err);
+    int status = store_exec(store, sql->sql, "migrate", err);
     char *mark = text_format("PRAGMA user_version = %d; PRAGMA application_id = %d", version,
                              STORE_APPLICATION_ID);
     if (status == 0)
         status = store_exec(store, mark, "migrate", err);
     free(mark);
     if (status < 0 && err)
-        (void)error_prefix(err, "%s", migration->name);
+        (void)error_prefix(err, "%s", sql->name);
     return status;
 }
 
@@ -104,7 +107,7 @@ static int keep_digests(struct store *store, const struct embedded_sql *list, in
         migration_digest(&list[i], digest);
         char *sql = text_format("INSERT OR IGNORE INTO migration (version, name, digest)"
                                 " VALUES (%d, '%s', '%s')",
-                                i + 1, list[i].name, digest);
+                                MIGRATION_FIRST + i, list[i].name, digest);
         status = store_exec(store, sql, "migrate", err);
         free(sql);
     }
@@ -114,15 +117,20 @@ static int keep_digests(struct store *store, const struct embedded_sql *list, in
 int store_migrate(struct store *store, const struct embedded_sql *list, int count,
                   struct error *err)
 {
+    const int64_t newest = MIGRATION_FIRST + count - 1;
     int64_t version;
     int status = store_identify(store, &version, err);
-    for (int i = 0; status == 0 && i < version && i < count; i++)
-        status = check_digest(store, &list[i], i + 1, err);
-    if (status < 0 || version >= count)
+    for (int i = 0; status == 0 && i < count && MIGRATION_FIRST + i <= version; i++)
+        status = check_digest(store, &list[i], MIGRATION_FIRST + i, err);
+    if (status < 0 || version >= newest)
         return status;
     status = store_begin_as(store, STORE_ANYBODY, err);
-    for (int i = (int)version; status == 0 && i < count; i++)
-        status = apply_migration(store, &list[i], i + 1, err);
+    if (status == 0 && version == 0) {
+        version = SCHEMA_VERSION;
+        status = apply_sql(store, &record_schema, SCHEMA_VERSION, err);
+    }
+    for (int i = (int)version + 1 - MIGRATION_FIRST; status == 0 && i < count; i++)
+        status = apply_sql(store, &list[i], MIGRATION_FIRST + i, err);
     if (status == 0)
         status = keep_digests(store, list, count, err);
     if (status == 0)

@@ -40,9 +40,10 @@ int store_ask(struct store *store, const char *sql, int64_t *ret_number, char *t
 int store_number(struct store *store, const char *sql, int64_t *ret_number, struct error *err);
 
 /* The version of the file's schema. Refuses a file of another program, a file of a newer phased,
- * and a version before MIGRATION_OLDEST. */
+ * and a version that no migration begins from. */
 int store_identify(struct store *store, int64_t *ret_version, struct error *err);
-/* Applies the migrations that the file lacks, all in one transaction. */
+/* Gives a new file the schema, and an older file the migrations that it lacks, all in one
+ * transaction. The first of the `count` migrations has the number MIGRATION_FIRST. */
 int store_migrate(struct store *store, const struct embedded_sql *list, int count,
                   struct error *err);
 

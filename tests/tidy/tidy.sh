@@ -148,7 +148,7 @@ report 'nothing is left to do without saying where it is written down' \
     "$(grep -nE 'TODO|FIXME|XXX' "${sources[@]}" | grep -vE 'TODO\(#[0-9]+\)|XXXXXX' || true)"
 
 report 'each folder has a README' "$(git -c core.quotePath=false ls-files | sed -n 's,/[^/]*$,,p' | sort -u |
-    grep -vE '^(\.ci|m4|tests/(specs|logs|sbatch)/.*|tests/fuzz/corpus.*|schema/queries|etc/workflows|doc/man|etc/completions|debian/source|build-aux)$' |
+    grep -vE '^(\.ci|m4|tests/(specs|logs|sbatch)/.*|tests/fuzz/corpus.*|schema/(queries|record)|etc/workflows|doc/man|etc/completions|debian/source|build-aux)$' |
     while read -r folder; do [ -f "$folder/README.md" ] || echo "$folder"; done)"
 
 # The README of the repository is a front page, with a picture of the product.

@@ -74,8 +74,8 @@ UNIT_TESTS += \
 	tests/unit/test_record_metrics tests/unit/test_record_preflight \
 	tests/unit/test_record_remedies tests/unit/test_record_seat tests/unit/test_rehearsal \
 	tests/unit/test_remedies tests/unit/test_remote tests/unit/test_rendezvous \
-	tests/unit/test_requeue tests/unit/test_sbatch_options tests/unit/test_scontrol \
-	tests/unit/test_script tests/unit/test_secrets tests/unit/test_server \
+	tests/unit/test_requeue tests/unit/test_sbatch_options tests/unit/test_schema \
+	tests/unit/test_scontrol tests/unit/test_script tests/unit/test_secrets tests/unit/test_server \
 	tests/unit/test_service tests/unit/test_shards tests/unit/test_slurm_options \
 	tests/unit/test_space tests/unit/test_spans tests/unit/test_spec tests/unit/test_speed \
 	tests/unit/test_store tests/unit/test_store_faults tests/unit/test_table \
@@ -120,6 +120,6 @@ include tests/unit/model_gpu.mk
 
 TESTS += tests/unit/test_completion.bats tests/unit/test_model_tokenize.bats
 EXTRA_DIST += tests/logs tests/unit/README.md tests/unit/container tests/unit/hurry.bash \
-	tests/unit/protocol_files.txt tests/unit/record_011.sql tests/unit/test_completion.bats \
-	tests/unit/test_model_generate.bats tests/unit/test_model_tokenize.bats \
-	tests/unit/test_model_train.bats
+	tests/unit/protocol_files.txt tests/unit/record_011.sql tests/unit/schema_011.sql \
+	tests/unit/test_completion.bats tests/unit/test_model_generate.bats \
+	tests/unit/test_model_tokenize.bats tests/unit/test_model_train.bats

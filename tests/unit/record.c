@@ -2,6 +2,7 @@
 #include "tests/unit/record.h"
 
 #include "daemon/store/store_private.h"
+#include "lib/file.h"
 #include "lib/text.h"
 #include "tests/unit/new_record.h"
 
@@ -53,6 +54,42 @@ void record_close(struct record *record)
     assert_int_equal(closedir(folder), 0);
     assert_int_equal(rmdir(record->folder), 0);
     free(record->path);
+}
+
+char *record_read_source(const char *path)
+{
+    const char *source = getenv("SRC");
+    char *whole = text_format("%s/%s", source ? source : ".", path), *content = NULL;
+    struct error err;
+    record_check(file_read(whole, 1 << 20, &content, NULL, &err), &err);
+    free(whole);
+    return content;
+}
+
+void record_tamper(const struct record *record, const char *sql)
+{
+    sqlite3 *db;
+    char *problem = NULL;
+    assert_int_equal(sqlite3_open(record->path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, &problem) != SQLITE_OK)
+        fail_msg("%s", problem);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+void record_make_older(struct record *record, int version)
+{
+    char *oldest = record_read_source("tests/unit/schema_011.sql");
+    char *mark = text_format("PRAGMA user_version = %d; PRAGMA application_id = %d", version,
+                             STORE_APPLICATION_ID);
+    store_close(record->store);
+    record->store = NULL;
+    assert_int_equal(unlink(record->path), 0);
+    record_tamper(record, oldest);
+    for (int next = MIGRATION_FIRST; next <= version; next++)
+        record_tamper(record, migrations[next - MIGRATION_FIRST].sql);
+    record_tamper(record, mark);
+    free(oldest);
+    free(mark);
 }
 
 void record_begin(struct record *record)

@@ -29,6 +29,14 @@ void record_reopen(struct record *record);
 /* Closes the record, and removes its folder with all files. */
 void record_close(struct record *record);
 
+/* Returns a file of the sources, from the folder that `make check` names. The caller frees it. */
+char *record_read_source(const char *path);
+/* Changes the file of the record, as another program could. */
+void record_tamper(const struct record *record, const char *sql);
+/* Closes the record, and puts an empty record of an older schema in its place: of version 11, which
+ * the migrations begin from, or later. */
+void record_make_older(struct record *record, int version);
+
 /* Begins or commits a transaction. A failure fails the test. */
 void record_begin(struct record *record);
 void record_commit(struct record *record);

@@ -2,49 +2,24 @@
 #include "tests/unit/record.h"
 
 #include "daemon/store/store_private.h"
-#include "lib/file.h"
-#include "lib/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { OLD_VERSION = 11 };
-
-static void run_sql(const struct record *record, const char *sql)
-{
-    sqlite3 *db;
-    char *problem = NULL;
-    assert_int_equal(sqlite3_open(record->path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, &problem) != SQLITE_OK)
-        fail_msg("%s", problem);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
 
 /* Puts the old record, changed by some SQL, in the place of a new one, and opens it. */
 static void open_changed(struct record *record, const char *change)
 {
-    const char *source = getenv("SRC");
-    char *path = text_format("%s/tests/unit/record_011.sql", source ? source : "."), *rows = NULL;
-    char *mark = text_format("PRAGMA user_version = %d; PRAGMA application_id = %d", OLD_VERSION,
-                             STORE_APPLICATION_ID);
+    char *rows = record_read_source("tests/unit/record_011.sql");
     struct error err;
-    if (file_read(path, 1 << 20, &rows, NULL, &err) < 0)
-        fail_msg("%s", err.message);
     record_open(record);
-    store_close(record->store);
-    record->store = NULL;
-    assert_int_equal(unlink(record->path), 0);
-    for (int i = 0; i < OLD_VERSION; i++)
-        run_sql(record, migrations[i].sql);
-    run_sql(record, rows);
-    run_sql(record, change);
-    run_sql(record, mark);
+    record_make_older(record, OLD_VERSION);
+    record_tamper(record, rows);
+    record_tamper(record, change);
     if (store_open(record->path, "/runs", &record->store, &err) < 0)
         fail_msg("%s", err.message);
-    free(path);
-    free(mark);
     free(rows);
 }
 

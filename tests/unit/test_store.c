@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { VERSION_OLDEST = MIGRATION_FIRST - 1 };
+
 static void assert_version(struct record *record, int version)
 {
     char *text = text_format("%d", version);
@@ -29,12 +31,12 @@ static void a_new_record_is_private_and_current(void **state)
     umask(mask);
     assert_int_equal(stat(record.path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
-    assert_version(&record, MIGRATION_COUNT);
+    assert_version(&record, SCHEMA_VERSION);
     record_assert(&record, "PRAGMA application_id", "1885893476");
     record_assert(&record, "PRAGMA journal_mode", "wal");
     record_assert(&record, "PRAGMA integrity_check", "ok");
     record_reopen(&record);
-    assert_version(&record, MIGRATION_COUNT);
+    assert_version(&record, SCHEMA_VERSION);
     record_close(&record);
 }
 
@@ -81,23 +83,11 @@ static void every_view_can_be_read(void **state)
     record_close(&record);
 }
 
-/* Returns doc/record.md, from the folder that `make check` names; the caller's to free(). */
-static char *read_page(void)
-{
-    const char *source = getenv("SRC");
-    char *path = text_format("%s/doc/record.md", source ? source : "."), *page = NULL;
-    struct error err;
-    if (file_read(path, 1 << 20, &page, NULL, &err) < 0)
-        fail_msg("%s: %s", path, err.message);
-    free(path);
-    return page;
-}
-
 static void every_table_column_and_view_is_on_the_page(void **state)
 {
     (void)state;
     struct record record;
-    char *page = read_page();
+    char *page = record_read_source("doc/record.md");
     record_open(&record);
     char *names = record_ask(&record, "SELECT name FROM sqlite_schema WHERE type = 'table'"
                                       " AND name NOT LIKE 'sqlite_%'");
@@ -137,7 +127,7 @@ static void every_query_on_the_page_works(void **state)
     static const char begin[] = "```sql\n";
     struct record record;
     struct error err;
-    char *page = read_page();
+    char *page = record_read_source("doc/record.md");
     int count = 0;
     record_open(&record);
     for (char *sql = strstr(page, begin); sql; sql = strstr(sql, begin), count++) {
@@ -243,29 +233,6 @@ static void a_lost_race_for_the_file_may_pass(void **state)
     record_close(&record);
 }
 
-/* Changes the file as another program could. */
-static void tamper(const struct record *record, const char *sql)
-{
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(record->path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
-
-/* Puts an empty record of an older schema in the place of this one, and closes it. */
-static void make_older(struct record *record, int version)
-{
-    store_close(record->store);
-    record->store = NULL;
-    assert_int_equal(unlink(record->path), 0);
-    for (int i = 0; i < version; i++)
-        tamper(record, migrations[i].sql);
-    char *mark = text_format("PRAGMA user_version = %d; PRAGMA application_id = %d", version,
-                             STORE_APPLICATION_ID);
-    tamper(record, mark);
-    free(mark);
-}
-
 static void a_file_that_is_no_record_of_this_version_is_refused_unchanged(void **state)
 {
     (void)state;
@@ -290,7 +257,7 @@ static void a_file_that_is_no_record_of_this_version_is_refused_unchanged(void *
         store_close(record.store);
         record.store = NULL;
         if (cases[i].sql)
-            tamper(&record, cases[i].sql);
+            record_tamper(&record, cases[i].sql);
         else
             file_replace(record.path, cases[i].bytes, strlen(cases[i].bytes), 0600, &err);
         size_t size_before, size_after;
@@ -347,8 +314,7 @@ static void a_path_that_cannot_be_opened_says_why(void **state)
     }
 }
 
-/* Migration 2 was changed once after it had been on the main branch. So its number alone says too
- * little. */
+/* A migration may change after a file has taken it. So its number alone says too little. */
 static void a_record_with_another_migration_of_the_same_number_is_refused(void **state)
 {
     (void)state;
@@ -357,30 +323,46 @@ static void a_record_with_another_migration_of_the_same_number_is_refused(void *
     record_open(&record);
     store_close(record.store);
     record.store = NULL;
-    tamper(&record, "UPDATE migration SET digest = 'beef' WHERE version = 2");
+    record_tamper(&record, "UPDATE migration SET digest = 'beef' WHERE version = 12");
     assert_int_equal(store_open(record.path, "/runs", &record.store, &err), -ENOTSUP);
-    if (!strstr(err.message,
-                "made its schema 2: 002_on_the_nodes beef; this build has 002_on_the_nodes "))
+    if (!strstr(err.message, "made its schema 12: 012_seat beef; this build has 012_seat "))
         fail_msg("%s", err.message);
     assert_non_null(strstr(err.message, "move the file away"));
     record_close(&record);
 }
 
-/* Their migrations had no digests yet. */
-static void a_record_of_a_schema_before_10_is_refused_unchanged(void **state)
+/* Records have digests of migrations that phased no longer has. */
+static void a_digest_of_a_migration_that_is_gone_does_not_count(void **state)
 {
     (void)state;
-    for (int version = 1; version < 10; version++) {
+    struct record record;
+    record_open(&record);
+    record_assert(&record, "SELECT version FROM migration ORDER BY version LIMIT 1", "12");
+    record_tamper(&record, "INSERT INTO migration VALUES (2, '002_on_the_nodes', 'beef')");
+    record_reopen(&record);
+    record_make_older(&record, VERSION_OLDEST);
+    record_tamper(&record, "UPDATE migration SET digest = 'beef'");
+    record_reopen(&record);
+    assert_version(&record, SCHEMA_VERSION);
+    record_close(&record);
+}
+
+static void a_record_of_a_schema_before_11_is_refused_unchanged(void **state)
+{
+    (void)state;
+    for (int version = 1; version < VERSION_OLDEST; version++) {
         struct record record;
         struct error err;
         char *before, *after;
         size_t size_before, size_after;
         record_open(&record);
-        make_older(&record, version);
+        record_make_older(&record, VERSION_OLDEST);
+        char *mark = text_format("PRAGMA user_version = %d", version);
+        record_tamper(&record, mark);
         assert_int_equal(file_read(record.path, 1 << 20, &before, &size_before, &err), 0);
         assert_int_equal(store_open(record.path, "/runs", &record.store, &err), -ENOTSUP);
         char *expected = text_format("cannot open the record: it has schema %d, and this phased "
-                                     "knows 10 and later. The record stays as it is. ",
+                                     "knows 11 and later. The record stays as it is. ",
                                      version);
         assert_string_equal(err.where, record.path);
         if (!text_starts(err.message, expected))
@@ -388,6 +370,7 @@ static void a_record_of_a_schema_before_10_is_refused_unchanged(void **state)
         assert_int_equal(file_read(record.path, 1 << 20, &after, &size_after, &err), 0);
         assert_int_equal(size_after, size_before);
         assert_memory_equal(after, before, size_before);
+        free(mark);
         free(expected);
         free(before);
         free(after);
@@ -400,19 +383,19 @@ static void a_record_of_a_schema_before_10_is_refused_unchanged(void **state)
 static void what_people_add_to_an_older_record_stays(void **state)
 {
     (void)state;
-    for (int version = 10; version < MIGRATION_COUNT; version++) {
+    for (int version = VERSION_OLDEST; version < SCHEMA_VERSION; version++) {
         struct record record;
         struct error err;
         record_open(&record);
-        make_older(&record, version);
-        tamper(&record, "CREATE VIEW v_ru AS SELECT id FROM v_run;"
-                        "CREATE VIEW mine AS SELECT id, kind FROM outbox;"
-                        "CREATE VIEW lost AS SELECT gone FROM v_run;"
-                        "CREATE INDEX run_mine ON run (started)");
+        record_make_older(&record, version);
+        record_tamper(&record, "CREATE VIEW v_ru AS SELECT id FROM v_run;"
+                               "CREATE VIEW mine AS SELECT id, kind FROM outbox;"
+                               "CREATE VIEW lost AS SELECT gone FROM v_run;"
+                               "CREATE INDEX run_mine ON run (started)");
         if (store_open(record.path, "/runs", &record.store, &err) < 0)
             fail_msg("version %d: %s", version, err.message);
-        assert_version(&record, MIGRATION_COUNT);
-        char *count = text_format("%d", MIGRATION_COUNT);
+        assert_version(&record, SCHEMA_VERSION);
+        char *count = text_format("%d", SCHEMA_VERSION);
         record_assert(&record, "SELECT count(*) FROM migration", count);
         record_assert(&record, "SELECT count(*) FROM mine", "0");
         record_assert(&record,
@@ -437,11 +420,11 @@ static void all_migrations_are_applied_together_or_not_at_all(void **state)
         "bad", "CREATE TABLE worse (id INTEGER) STRICT; CREATE TABLE workflow (id INTEGER)"};
     assert_int_equal(store_migrate(record.store, list, MIGRATION_COUNT + 2, &err), -EINVAL);
     assert_true(text_starts(err.message, "bad: "));
-    assert_version(&record, MIGRATION_COUNT);
+    assert_version(&record, SCHEMA_VERSION);
     record_assert(&record, "SELECT count(*) FROM sqlite_schema WHERE name IN ('more', 'worse')",
                   "0");
     assert_int_equal(store_migrate(record.store, list, MIGRATION_COUNT + 1, &err), 0);
-    assert_version(&record, MIGRATION_COUNT + 1);
+    assert_version(&record, SCHEMA_VERSION + 1);
     record_assert(&record, "SELECT count(*) FROM more", "0");
     record_close(&record);
 }
@@ -533,7 +516,8 @@ int main(void)
         cmocka_unit_test(a_damaged_file_is_named_as_damaged),
         cmocka_unit_test(a_path_that_cannot_be_opened_says_why),
         cmocka_unit_test(a_record_with_another_migration_of_the_same_number_is_refused),
-        cmocka_unit_test(a_record_of_a_schema_before_10_is_refused_unchanged),
+        cmocka_unit_test(a_digest_of_a_migration_that_is_gone_does_not_count),
+        cmocka_unit_test(a_record_of_a_schema_before_11_is_refused_unchanged),
         cmocka_unit_test(what_people_add_to_an_older_record_stays),
         cmocka_unit_test(all_migrations_are_applied_together_or_not_at_all),
         cmocka_unit_test(a_lost_race_for_the_file_may_pass),
