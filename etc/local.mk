@@ -1,5 +1,7 @@
 # etc: what is installed as it is: examples, the sandbox and completions.
 dist_pkglibexec_SCRIPTS += etc/sandbox/sandbox
+sandboxdir = $(pkglibexecdir)
+dist_sandbox_DATA = etc/sandbox/configuration.bash
 examplesdir = $(docdir)/examples
 dist_examples_DATA = etc/workflows/demo.yaml etc/workflows/distill.yaml \
 	etc/workflows/remedies.yaml etc/workflows/trm-two-phase.yaml \

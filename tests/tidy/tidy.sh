@@ -10,7 +10,8 @@ mapfile -t sources < <(git ls-files '*.c' '*.h' '*.cu' '*.cuh')
 . tests/tidy/report.bash
 
 report 'files have at most 600 lines' \
-    "$(git ls-files -z '*.bats' '*.bash' '*.py' '*.sh' '*.sql' | xargs -0 wc -l "${sources[@]}" |
+    "$({ git ls-files -z '*.bats' '*.bash' '*.py' '*.sh' '*.sql' && git grep -lzI '^#!/' -- ':!*.*'; } |
+        sort -zu | xargs -0 wc -l "${sources[@]}" |
         awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }')"
 
 report 'lines have at most 100 columns' \
