@@ -91,10 +91,17 @@ old_daemon_trains() {
     record 'SELECT count(*) FROM event' >"$PHASED_HOME/events"
 }
 
+# The number in the name of the newest migration.
+newest_schema() {
+    local name
+    name=$(find "$SRC/schema" -maxdepth 1 -name '[0-9]*.sql' -printf '%f\n' | sort | tail -n 1)
+    echo "$((10#${name%%_*}))"
+}
+
 # The new daemon has all that the old daemon knew.
 record_is_migrated() {
     [ "$(readlink "/proc/$(daemon_pid)/exe")" = "$(realpath "$BIN/phased")" ]
-    [ "$(record 'PRAGMA user_version')" = "$(find "$SRC/schema" -maxdepth 1 -name '0*.sql' | wc -l)" ]
+    [ "$(record 'PRAGMA user_version')" = "$(newest_schema)" ]
     [ "$(record 'PRAGMA integrity_check')" = ok ]
     [ "$(record 'SELECT count(*) FROM event')" -ge "$(cat "$PHASED_HOME/events")" ]
     [ "$(record "SELECT count(*) FROM phase WHERE name IN ('first', 'second', 'wider')")" = 3 ]
