@@ -75,7 +75,7 @@ def command(run, after):
             reply = json.loads(path.read_text())
             if is_time(reply.pop("when", None), run):
                 return reply
-        time.sleep(0.002)
+        time.sleep(0.02)
     return {}
 
 
