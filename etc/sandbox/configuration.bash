@@ -1,6 +1,6 @@
 # The configuration of a sandbox: which GPUs its nodes have, and slurm.conf, gres.conf and cgroup.conf.
-# `sandbox` reads this file, and has set `dir`, `base`, `nodes`, `types` and `program` before it calls
-# configure().
+# `sandbox` reads this file. Before it calls these functions, it has set `site_conf`, `dir`, `base`,
+# `nodes`, `types` and `program`.
 
 port_first=10000 # below the ports of the daemons' pages, and those that the kernel gives to clients
 port_last=19999

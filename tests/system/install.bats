@@ -61,7 +61,7 @@ with_slurm() {
     run -0 bash -c '. "$1" && complete -p phasectl' bash "$PREFIX/share/bash-completion/completions/phasectl"
     run -0 env PYTHONPATH="$PREFIX/share/phased/python" python3 -Bc 'import phased; print(phased.__file__)'
     [ "$output" = "$PREFIX/share/phased/python/phased.py" ]
-    [ -x "$PREFIX/libexec/phased/sandbox" ]
+    run -3 "$PREFIX/libexec/phased/sandbox" status "$PREFIX/sandbox" # nothing was started
 }
 
 @test "the unit of systemd names the installed program, and systemd understands the unit" {

@@ -256,6 +256,12 @@ need_other() {
     [ "$output" = "sandbox: $folder/a belongs to nobody: use a folder of your own" ]
 }
 
+@test "a link to the script works" {
+    ln -s "$sandbox" "$folder/link"
+    run "$folder/link" status "$folder"
+    [ "$status" = 3 ]
+}
+
 @test "status ends even if the PATH has no programs" {
     run timeout 60 env PATH="$folder/empty" "$BASH" "$sandbox" status "$folder"
     [ "$status" = 3 ]
