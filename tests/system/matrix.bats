@@ -369,7 +369,7 @@ judged() {
     [[ $output == *"phasectl retry 1/ladder "*"judge"* ]]
     [ "$(phasectl retry 1)" = '1/ladder chooses again among its results' ]
     eventually 60 judged 1 2
-    [ "$(phasectl status 1/ladder --json | gojq -c "[.members[].value]")" = '[643,1283,null]' ]
+    [ "$(phasectl status 1/ladder --json | gojq -c "[.members[].value] | $as_numbers")" = '[643,1283,null]' ]
     phasectl promote 1
     eventually 60 state 1 succeeded
     [ "$(standings)" = '1:succeeded:left 2:succeeded:best 3:failed:out' ]
@@ -405,7 +405,7 @@ judged() {
     [ "$(executed 3)" = '4 8 8 16' ]
     [ "$(record "SELECT resume_step FROM run JOIN phase ON phase.id = run.phase
                  WHERE workflow = 3 AND phase.name = 'ladder.1'")" = 2 ]
-    [ "$(phasectl status 3/ladder --json | gojq -c "[.best, .members[0].value]")" = '["ladder.1",164]' ]
+    [ "$(phasectl status 3/ladder --json | gojq -c "[.best, .members[0].value] | $as_numbers")" = '["ladder.1",164]' ]
     [ "$(cat "$PHASED_HOME/runs/3/train/out/given")" = '16 32 16 step_4.ckpt' ]
     # All results of 1 are known: the matrix climbs and decides again without a run.
     ladder '{BATCH_SIZE: [16, 64, 32]}' "$rungs" | submit

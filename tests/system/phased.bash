@@ -86,7 +86,7 @@ exec {never}<> <(:)
 # many tests would take all the time: there a pause takes three times as long as the try, up to two seconds.
 eventually() {
     local -
-    set +T # bats traces each command of a function for 0.3 ms, unless it is called without -T
+    set +T # bats traces each command of a function, for 0.3 ms. Without -T, bash traces no function
     eventually_untraced "$@"
 }
 
@@ -157,6 +157,10 @@ phases:
       echo step=1 loss=2
 SPEC
 }
+
+# Put this filter after another filter. Since 0.12.18, gojq prints 25.0 as it is written; before, it
+# printed 25.
+export as_numbers='walk(if type == "number" then . + 0 else . end)'
 
 # Prints the number of lines of a file, or 0 without the file.
 line_count() {

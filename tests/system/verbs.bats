@@ -273,7 +273,7 @@ timeless() {
     run -0 phasectl diff 3/train#1 3/train#2
     [[ $output = 'the same was submitted'* ]]
     [[ $output =~ outcome\ +held\ +succeeded ]]
-    [ "$(phasectl diff 1 2 --json | gojq -c '[.params, .figures.right.train.metrics.loss]')" = '[[{"left":10,"path":"train.steps","right":20}],5]' ]
+    [ "$(phasectl diff 1 2 --json | gojq -c '[.params, .figures.right.train.metrics.loss + 0]')" = '[[{"left":10,"path":"train.steps","right":20}],5]' ]
     run -2 phasectl diff 1 2/train
     [[ $output = *"compare two workflows, two phases or two runs, not 1 and 2/train"* ]]
     run -1 --separate-stderr phasectl diff 1 99

@@ -222,7 +222,7 @@ begins() {
     start_lead 1
     await_lead
     umount "$home/full"
-    [ "$(gojq -r .outcome "$home/one/outcome.json")" = succeeded ]
+    [ "$(read_json .outcome "$home/one/outcome.json")" = succeeded ]
     grep -F 'not claimed' "$home/one/journal/lead.jsonl" | grep -qF '"warning"'
 }
 

@@ -94,7 +94,7 @@ preempted_once() {
     preempted_once 1 production
     [ "$(phasectl status 1 --json | gojq -c .variants)" = '["stand_in"]' ]
     # Derived and real params reach the program with the values of the file.
-    [ "$(gojq -c ".spec.params | [.weight_base, .embedding_lr, .total_batch_size]" \
+    [ "$(gojq -c ".spec.params | [.weight_base, .embedding_lr, .total_batch_size] | $as_numbers" \
         "$PHASED_HOME/runs/1/production/1/run.json")" = '[10,0.1,1024]' ]
     grep -q 'loops weighted 0.0009' "$PHASED_HOME/runs/1/production/1/log/rank-0.log"
 }
@@ -116,7 +116,7 @@ preempted_once() {
     eventually 90 state 1 succeeded
     # Its guard stops the run, or its gate refuses it if the run was too fast for the guard.
     [[ "$(record 'SELECT cause FROM remedy')" = @(learns|falling) ]]
-    [ "$(gojq -c "[.spec.params.LR, .resume]" "$PHASED_HOME/runs/1/train/2/run.json")" = '[0.0003,null]' ]
+    [ "$(gojq -c "[.spec.params.LR, .resume] | $as_numbers" "$PHASED_HOME/runs/1/train/2/run.json")" = '[0.0003,null]' ]
 }
 
 # held_by NUMBER PHASE CHECK: the gate holds this phase because of this check, and no later phase

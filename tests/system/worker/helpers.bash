@@ -55,7 +55,7 @@ exec {never}<> <(:)
 # with the time of a try, because each try costs processor time.
 await() {
     local -
-    set +T # bats traces each command of a function for 0.3 ms, unless it is called without -T
+    set +T # bats traces each command of a function, for 0.3 ms. Without -T, bash traces no function
     await_untraced "$@"
 }
 
@@ -160,9 +160,14 @@ command_lead() {
     mv "$home/commands/$1/.new" "$home/commands/$1/$2.json"
 }
 
+# read_json FILTER FILE. Since 0.12.18, gojq prints 25.0 as it is written; before, it printed 25.
+read_json() {
+    gojq -rc "($1) | walk(if type == \"number\" then . + 0 else . end)" "$2"
+}
+
 # outcome RUN FILTER: applied to the outcome file.
 outcome() {
-    gojq -rc "$2" "$home/phase/$1/outcome.json"
+    read_json "$2" "$home/phase/$1/outcome.json"
 }
 
 has_outcome() {
@@ -171,11 +176,11 @@ has_outcome() {
 
 # journal RUN NODE FILTER: applied to each entry.
 journal() {
-    gojq -rc "$3" "$home/phase/$1/journal/$2.jsonl"
+    read_json "$3" "$home/phase/$1/journal/$2.jsonl"
 }
 
 record() {
-    gojq -rc "$3" "$home/record/$1/$2.jsonl"
+    read_json "$3" "$home/record/$1/$2.jsonl"
 }
 
 # await_lead [STATUS]: waits until the lead has ended with this exit code.
