@@ -47,6 +47,7 @@ END {
         print "enum {"
         print "    MIGRATION_FIRST = " migrations[1] + 0 ", /* migrations[0] makes this version */"
         print "    MIGRATION_COUNT = " migration_count ","
+        print "    SCHEMA_OLDEST = " migrations[1] - 1 ", /* no migration leads from an older version */"
         print "    SCHEMA_VERSION = " newest ", /* record_schema is this version */\n};\n"
         print "extern const struct embedded_sql record_schema;"
         print "extern const struct embedded_sql migrations[MIGRATION_COUNT];"

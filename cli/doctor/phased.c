@@ -145,6 +145,11 @@ static void phased_look_at_record(const struct cli *cli, json_t *findings)
                     "use the newer phased again, or another PHASED_HOME",
                     "a newer phased wrote the record (schema %lld; this phased knows %d)", version,
                     SCHEMA_VERSION);
+    else if (version > 0 && version < SCHEMA_OLDEST)
+        finding_add(findings, FINDING_ERROR, "record",
+                    "use the build that made it, or another PHASED_HOME",
+                    "an old phased wrote the record (schema %lld; this phased knows %d and later)",
+                    version, SCHEMA_OLDEST);
     else if (mib >= PHASED_RECORD_LARGE_MIB)
         finding_add(findings, FINDING_NOTE, "record",
                     "print fewer metrics, or begin a new home for the next project",

@@ -18,7 +18,6 @@
 enum {
     DIGEST_BYTES = 16,
     DIGEST_SIZE = 2 * DIGEST_BYTES + 1,
-    VERSION_OLDEST = MIGRATION_FIRST - 1, /* no release made an earlier file */
 };
 
 /* A file with nothing in it is new. If a start was killed before its first transaction, the file is
@@ -41,13 +40,13 @@ int store_identify(struct store *store, int64_t *ret_version, struct error *err)
                             "cannot open the record: a newer phased wrote it (schema %" PRId64
                             ", this phased knows %d)",
                             version, SCHEMA_VERSION);
-    if (version > 0 && version < VERSION_OLDEST)
+    if (version > 0 && version < SCHEMA_OLDEST)
         return error_set_at(err, -ENOTSUP, store->path, 0, 0,
                             "cannot open the record: it has schema %" PRId64
                             ", and this phased knows %d and later. The record stays as it is. "
                             "Open it with the build that made it, or move the file away to begin "
                             "a new record",
-                            version, VERSION_OLDEST);
+                            version, SCHEMA_OLDEST);
     *ret_version = version;
     return 0;
 }

@@ -75,6 +75,9 @@ os.execvp("phasectl", ["phasectl", "doctor", "--json"])'
     sqlite3 "$PHASED_HOME/phased.db" 'PRAGMA user_version = 9999'
     run -1 phasectl doctor --json
     found error record "a newer phased wrote"
+    sqlite3 "$PHASED_HOME/phased.db" 'PRAGMA user_version = 10'
+    run -1 phasectl doctor --json
+    found error record "^an old phased wrote the record \(schema 10; this phased knows 11 and later\)$"
 }
 
 @test "doctor tells a daemon that runs another program than the one beside phasectl" {

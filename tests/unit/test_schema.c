@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION_OLDEST = MIGRATION_FIRST - 1 };
-
 static bool is_of_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
@@ -114,7 +112,7 @@ static void a_migrated_record_has_the_schema_of_a_new_one(void **state)
     struct record record;
     record_open(&record);
     char *fresh = plain_schema(&record), *digests = record_ask(&record, ask);
-    record_make_older(&record, VERSION_OLDEST);
+    record_make_older(&record, SCHEMA_OLDEST);
     record_reopen(&record);
     char *migrated = plain_schema(&record);
     assert_non_null(strstr(fresh, "\nworkflow (table, workflow): CREATE TABLE workflow ( id "));
