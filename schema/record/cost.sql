@@ -47,12 +47,12 @@ CREATE VIEW v_paid AS
 CREATE VIEW v_cost AS
     -- The cost of allocations so far, by cause. useful: the steps belong to the result, or a later
     -- run went on or can go on from the steps. waiting: nothing ran in the allocation, or in a part
-    -- of the allocation. repeated: the run succeeded, and its steps were made again. Otherwise the
-    -- cause is the outcome of the run that lost the steps.
+    -- of the allocation. repeated: the steps were made again, although the run has succeeded or has
+    -- not ended. Otherwise the cause is the outcome of the run that lost the steps.
     WITH RECURSIVE used(run, until) AS (
         -- The newest run of each phase, and the runs from whose checkpoints the newest run came.
-        -- `until` is the step of such a checkpoint. NULL: the run is the newest run, and the steps
-        -- that the run has saved count.
+        -- `until` is the step of such a checkpoint. NULL: the run is the newest run. All its
+        -- steps count while it goes on, or if it succeeded. Otherwise the steps that it has saved count.
         SELECT run.id, NULL
           FROM run
          WHERE run.attempt = (SELECT max(attempt) FROM run AS other WHERE other.phase = run.phase)

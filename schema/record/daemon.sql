@@ -150,8 +150,8 @@ CREATE TABLE journal_gap (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE lease (
-    -- The daemon that opened the record last. Only this daemon may write. Another daemon that finds
-    -- this row stops. The table has one row.
+    -- The daemon that opened the record last. Only this daemon may write. A daemon that starts
+    -- replaces the row. A daemon that finds the row of another daemon stops. The table has one row.
     id      INTEGER PRIMARY KEY CHECK (id = 1),
     owner   TEXT NOT NULL,           -- a random value, new at each start of a daemon
     pid     INTEGER NOT NULL,        -- the process of the daemon

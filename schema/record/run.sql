@@ -63,7 +63,8 @@ CREATE TABLE run (
     message      TEXT,             -- how the run ended, for people
     job          INTEGER NOT NULL REFERENCES job DEFERRABLE INITIALLY DEFERRED,
     in_place     INTEGER NOT NULL, -- 1: the run went on in the seat of the run before
-    begun        INTEGER NOT NULL, -- 1: the run's lead has reported
+    begun        INTEGER NOT NULL, -- 1: the run's lead has reported, or the journals show
+                                   -- that the run succeeded
     wish         TEXT CHECK (wish IN ('cancel', 'hold')), -- why the run was told to stop; NULL: the
                                    -- run was not told to stop
     resume_path  TEXT,             -- the checkpoint from which the run starts; NULL: from the start
@@ -77,9 +78,10 @@ CREATE TABLE run (
     started      INTEGER,          -- when the first rank was executed
     ended        INTEGER,          -- when the last rank was gone. If Slurm has requeued the job and
                                    -- the run has not told its end: when phased saw the requeue
-    silent_since INTEGER,          -- when phased last looked for the outcome of the run. The run's
-                                   -- job is over, and the run has not said how it ended
-    told         INTEGER,          -- when the run was last told to stop or to go on
+    silent_since INTEGER,          -- when phased began to look for the outcome of the run, because
+                                   -- the run's job was over, and the run had not said how it ended
+    told         INTEGER,          -- when the run was last told to stop or to go on, or its lead
+                                   -- reported that the run stops
     secret       TEXT,             -- the key of the messages of the run's workers
     nodes        TEXT,             -- the nodes on which the run ran, as the run's lead reported
                                    -- them: n1,n2. The nodes of the run's job may differ
@@ -163,7 +165,7 @@ CREATE TABLE checkpoint (
     path    TEXT NOT NULL,
     step    INTEGER NOT NULL,
     bytes   INTEGER,          -- the size of all files of the checkpoint; NULL: unknown
-    paths   TEXT,             -- all files of the checkpoint, as JSON; NULL: `path` is the only file
+    paths   TEXT,             -- all files of the checkpoint, as JSON; NULL: `path` is all of it
     time    INTEGER NOT NULL, -- when the checkpoint was reported
     suspect INTEGER NOT NULL DEFAULT 0, -- 1: the checkpoint was saved at or after the step at which
                               -- a guard failed or NaN came; only a person resumes from the

@@ -1,8 +1,8 @@
 -- The record of phased: workflows and their phases. schema/README.md lists the files of the record.
 --
--- Times are milliseconds since 1970 (UTC); the views show times as text. A column with the name of
--- a table has the id of a row of that table. NULL stands for no text, no time and no object, unless
--- a comment says more. In a column that asks a question, 1 means yes and 0 means no.
+-- Unless a comment says more: times are milliseconds since 1970 (UTC), and the views show times as
+-- text. A column with the name of a table has the id of a row of that table. NULL stands for no
+-- text, no time and no object. In a column that asks a question, 1 means yes and 0 means no.
 
 CREATE TABLE workflow (
     -- One submitted workflow file.
@@ -129,8 +129,8 @@ CREATE TABLE phase (
                                       -- goes by GPUs, or is unknown
     usd_per_gpu_hour  REAL,           -- the price of a GPU hour, in US dollars; NULL: the price
                                       -- goes by nodes, or is unknown. With `alternatives`: the
-                                      -- price of the most expensive type until a job has one of the
-                                      -- types
+                                      -- price of the most expensive type. It counts for jobs that
+                                      -- name no type
     spec            TEXT NOT NULL,    -- the resolved phase, as JSON
     remedies        TEXT,             -- the remedies, how often each may be tried, and how often
                                       -- each was tried: [{"cause": "oom", "times": 2, "used": 1,
