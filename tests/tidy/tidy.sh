@@ -10,7 +10,7 @@ mapfile -t sources < <(git ls-files '*.c' '*.h' '*.cu' '*.cuh')
 . tests/tidy/report.bash
 
 report 'files have at most 600 lines' \
-    "$({ git ls-files -z '*.bats' '*.bash' '*.py' '*.sh' '*.sql' && git grep -lzI '^#!/' -- ':!*.*'; } |
+    "$({ git ls-files -z '*.bats' '*.bash' '*.py' '*.sh' '*.sql' && git grep -lzI '^#!/' -- ':(exclude,glob)**/*.*'; } |
         sort -zu | xargs -0 wc -l "${sources[@]}" |
         awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }')"
 

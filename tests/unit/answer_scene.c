@@ -17,8 +17,8 @@ void assert_json(json_t *json, const char *expected_text)
     json_t *expected = json_loads(text, JSON_DECODE_ANY, &error);
     if (!expected)
         fail_msg("%s: %s", error.text, text);
-    char *left = json_dumps(json, JSON_INDENT(1) | JSON_SORT_KEYS);
-    char *right = json_dumps(expected, JSON_INDENT(1) | JSON_SORT_KEYS);
+    char *left = json_dumps(json, JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+    char *right = json_dumps(expected, JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ENCODE_ANY);
     assert_same_lines("the answer", left, right);
     json_decref(expected);
     json_decref(json);

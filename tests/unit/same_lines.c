@@ -9,7 +9,7 @@ void assert_same_lines(const char *name, const char *found, const char *expected
 {
     for (unsigned line = 1; *found || *expected; line++) {
         size_t size = strcspn(found, "\n"), wanted = strcspn(expected, "\n");
-        if (size != wanted || memcmp(found, expected, size) != 0)
+        if (!*found != !*expected || size != wanted || memcmp(found, expected, size) != 0)
             fail_msg("%s is taken so, in line %u:\n%.*s\nand should be so:\n%.*s", name, line,
                      (int)size, found, (int)wanted, expected);
         found += size + (found[size] == '\n');
