@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What Slurm or a job says may not be UTF-8, or be cut inside of a letter. */
+/* What Slurm or a job says may not be UTF-8, or be cut inside a letter. */
 static void run_set_message(struct run *run, const char *message)
 {
     (void)snprintf(run->message, sizeof run->message, "%s", message ? message : "");

@@ -74,7 +74,7 @@ json_t *nodes_expand(const char *list)
 {
     json_t *names = json_array();
     char *plain = xstrdup(list);
-    text_make_utf8(plain); /* the list may be cut inside of a letter */
+    text_make_utf8(plain); /* the list may be cut inside a letter */
     list = plain;
     while (*list) {
         size_t size = 0;

@@ -21,7 +21,7 @@ struct function {
                                rows of a single argument */
     double percentile;
     size_t rows_min;   /* fewer rows are insufficient data */
-    size_t extra_work; /* what a row costs beyond a few readings of it, as by sorting, in rows */
+    size_t extra_work; /* the further cost of a row, such as for sorting, in rows */
     bool is_boolean;   /* `reduce` returns true or false as a number */
 };
 
