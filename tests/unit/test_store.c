@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { VERSION_OLDEST = MIGRATION_FIRST - 1 };
-
 static void assert_version(struct record *record, int version)
 {
     char *text = text_format("%d", version);
@@ -314,7 +312,7 @@ static void a_path_that_cannot_be_opened_says_why(void **state)
     }
 }
 
-/* A migration may change after a file has taken it. So its number alone says too little. */
+/* A migration may change after a file has taken it. The number alone does not tell the schema. */
 static void a_record_with_another_migration_of_the_same_number_is_refused(void **state)
 {
     (void)state;
@@ -340,7 +338,7 @@ static void a_digest_of_a_migration_that_is_gone_does_not_count(void **state)
     record_assert(&record, "SELECT version FROM migration ORDER BY version LIMIT 1", "12");
     record_tamper(&record, "INSERT INTO migration VALUES (2, '002_on_the_nodes', 'beef')");
     record_reopen(&record);
-    record_make_older(&record, VERSION_OLDEST);
+    record_make_older(&record, SCHEMA_OLDEST);
     record_tamper(&record, "UPDATE migration SET digest = 'beef'");
     record_reopen(&record);
     assert_version(&record, SCHEMA_VERSION);
@@ -350,13 +348,13 @@ static void a_digest_of_a_migration_that_is_gone_does_not_count(void **state)
 static void a_record_of_a_schema_before_11_is_refused_unchanged(void **state)
 {
     (void)state;
-    for (int version = 1; version < VERSION_OLDEST; version++) {
+    for (int version = 1; version < SCHEMA_OLDEST; version++) {
         struct record record;
         struct error err;
         char *before, *after;
         size_t size_before, size_after;
         record_open(&record);
-        record_make_older(&record, VERSION_OLDEST);
+        record_make_older(&record, SCHEMA_OLDEST);
         char *mark = text_format("PRAGMA user_version = %d", version);
         record_tamper(&record, mark);
         assert_int_equal(file_read(record.path, 1 << 20, &before, &size_before, &err), 0);
@@ -383,7 +381,7 @@ static void a_record_of_a_schema_before_11_is_refused_unchanged(void **state)
 static void what_people_add_to_an_older_record_stays(void **state)
 {
     (void)state;
-    for (int version = VERSION_OLDEST; version < SCHEMA_VERSION; version++) {
+    for (int version = SCHEMA_OLDEST; version < SCHEMA_VERSION; version++) {
         struct record record;
         struct error err;
         record_open(&record);
