@@ -49,13 +49,15 @@ void decide_write(enum phase_command command, const json_t *reply, struct text *
     const json_t *phase, *stopping = json_object_get(reply, "stopping");
     const json_t *judging = json_object_get(reply, "judging");
     const json_t *skipped = json_object_get(reply, "skipped");
+    const char *skip = command == COMMAND_CANCEL ? "skipped: a phase before it was cancelled"
+                                                 : "skipped until a phase before it is run again";
     size_t i;
     assert(command < COMMAND_COUNT);
     json_array_foreach(json_object_get(reply, "phases"), i, phase)
     {
         const char *name = json_string_value(phase);
         text_addf(text, "%s %s\n", name,
-                  field_has_text(skipped, name)    ? "skipped: a phase before it was cancelled"
+                  field_has_text(skipped, name)    ? skip
                   : field_has_text(judging, name)  ? "chooses again among its results"
                   : field_has_text(stopping, name) ? words[command].stopping
                                                    : words[command].past);

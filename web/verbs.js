@@ -136,6 +136,10 @@ const STOPPING = {
 };
 
 function told(verb, reply) {
+  const skip =
+    verb === 'cancel'
+      ? 'skipped: a phase before it was cancelled'
+      : 'skipped until a phase before it is run again';
   const has = (list, phase) => (reply[list] || []).includes(phase);
   return reply.phases
     .map(
@@ -143,7 +147,7 @@ function told(verb, reply) {
         phase +
         ' ' +
         (has('skipped', phase)
-          ? 'skipped: a phase before it was cancelled'
+          ? skip
           : has('judging', phase)
             ? 'chooses again among its results'
             : has('stopping', phase)

@@ -194,7 +194,7 @@ bool core_command_judges(const struct phase *phase, enum phase_command command)
 static void matrix_revive(struct decision *decision, struct matrix *matrix, const char *reason)
 {
     if (matrix->phase->state != PHASE_BLOCKED)
-        phase_move(decision, matrix->phase, PHASE_BLOCKED, reason);
+        graph_wait(decision, matrix->phase, reason);
     graph_revive_after(decision, matrix->phase);
 }
 
@@ -210,7 +210,7 @@ static void command_release(struct decision *decision, struct phase *phase, cons
     if (phase_is_ready(phase))
         phase_start(decision, phase, reason, 0);
     else
-        phase_move(decision, phase, PHASE_BLOCKED, reason);
+        graph_wait(decision, phase, reason);
 }
 
 /* The phase runs again, from the checkpoint that a person chose, or else from the newest one. If a

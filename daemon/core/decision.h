@@ -89,6 +89,9 @@ void command_on_fact(struct decision *decision, const struct fact *fact);
 
 /* A phase has come to its end: the phases after it begin, or are skipped. */
 void graph_on_fact(struct decision *decision, const struct fact *fact);
+/* The phase waits for the phases before it. If one of them is lost, the phase is skipped until that
+ * one is run again. */
+void graph_wait(struct decision *decision, struct phase *phase, const char *reason);
 /* The phases after `phase` that were skipped wait for `phase` again. */
 void graph_revive_after(struct decision *decision, struct phase *phase);
 /* Ends the workflow when all its phases are final, and opens it again when a phase is not. */

@@ -31,26 +31,66 @@ static bool graph_begin(struct decision *decision, struct phase *phase, struct p
     return false;
 }
 
-static bool graph_skip(struct decision *decision, struct phase *phase, struct phase *before)
+/* A phase before this phase that has not succeeded and does not run again by itself; NULL: no
+ * phase. */
+static const struct phase *graph_lost(const struct phase *phase)
+{
+    for (size_t i = 0; i < phase->after_count; i++) {
+        const struct phase *before = &phase->workflow->phases[phase->after[i]];
+        if (phase_state_is_final(before->state) && before->state != PHASE_SUCCEEDED)
+            return before;
+    }
+    return NULL;
+}
+
+static void graph_skip_reason(const struct phase *before, char reason[REASON_MAX])
+{
+    (void)snprintf(reason, REASON_MAX, "%.100s %s", before->name, phase_state_name(before->state));
+}
+
+static void phase_skip(struct decision *decision, struct phase *phase, const struct phase *before)
 {
     char reason[REASON_MAX];
-    (void)snprintf(reason, sizeof reason, "%.100s %s", before->name,
-                   phase_state_name(before->state));
+    graph_skip_reason(before, reason);
     phase_move(decision, phase, PHASE_SKIPPED, reason);
+}
+
+static bool graph_skip(struct decision *decision, struct phase *phase, struct phase *before)
+{
+    phase_skip(decision, phase, before);
     return true;
 }
 
-/* A phase that was held at its submission has not begun, and will not begin. */
+/* A person has held the phase before it began. The skipped phase keeps this hold, and is held again
+ * when it waits again. The hold of a budget ends: a budget that is still spent holds anew. */
 static bool graph_skip_held(struct decision *decision, struct phase *phase, struct phase *before)
 {
-    return phase->hold == HOLD_USER && !phase->run && graph_skip(decision, phase, before);
+    bool is_persons = phase->hold_budget == BUDGET_NONE;
+    if (phase->hold != HOLD_USER || phase->run)
+        return false;
+    phase_skip(decision, phase, before);
+    if (is_persons)
+        phase->hold = HOLD_USER;
+    return true;
 }
 
+/* `before` runs again. If another phase before this phase is still lost, this phase stays skipped.
+ */
 static bool graph_revive(struct decision *decision, struct phase *phase, struct phase *before)
 {
-    (void)before; /* which phase runs again does not matter */
-    phase_move(decision, phase, PHASE_BLOCKED, "");
-    return true;
+    const struct phase *lost = graph_lost(phase);
+    (void)before;
+    if (lost) {
+        char reason[REASON_MAX];
+        graph_skip_reason(lost, reason);
+        phase_set_reason(phase, reason);
+        decision_save_phase(decision, phase);
+    } else if (phase->hold == HOLD_USER) {
+        phase_move_held(decision, phase, HOLD_USER, "it was held before it was skipped");
+    } else {
+        phase_move(decision, phase, PHASE_BLOCKED, "");
+    }
+    return !lost;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
@@ -73,6 +113,17 @@ static void graph_tell_after(struct decision *decision, struct phase *before, en
         graph_handler *handler = graph_table[phase->state][kind];
         if (handler && phase_is_after(phase, before) && handler(decision, phase, before))
             graph_tell_after(decision, phase, kind);
+    }
+}
+
+void graph_wait(struct decision *decision, struct phase *phase, const char *reason)
+{
+    const struct phase *lost = graph_lost(phase);
+    if (!lost) {
+        phase_move(decision, phase, PHASE_BLOCKED, reason);
+    } else if (phase->state != PHASE_SKIPPED) {
+        phase_skip(decision, phase, lost);
+        decision_tell_phase(decision, FACT_PHASE_LOST, phase, "");
     }
 }
 

@@ -20,9 +20,9 @@ static const unsigned phase_moves[PHASE_STATE_COUNT] = {
     [PHASE_HELD] = BIT(PHASE_BLOCKED) | BIT(PHASE_QUEUED) | BIT(PHASE_SUCCEEDED) |
                    BIT(PHASE_FAILED) | BIT(PHASE_CANCELLED) | BIT(PHASE_SKIPPED),
     [PHASE_SUCCEEDED] = BIT(PHASE_BLOCKED), /* a member that goes on to the next rung */
-    [PHASE_FAILED] = BIT(PHASE_BLOCKED) | BIT(PHASE_QUEUED),
-    [PHASE_CANCELLED] = BIT(PHASE_BLOCKED) | BIT(PHASE_QUEUED),
-    [PHASE_SKIPPED] = BIT(PHASE_BLOCKED),
+    [PHASE_FAILED] = BIT(PHASE_BLOCKED) | BIT(PHASE_QUEUED) | BIT(PHASE_SKIPPED),
+    [PHASE_CANCELLED] = BIT(PHASE_BLOCKED) | BIT(PHASE_QUEUED) | BIT(PHASE_SKIPPED),
+    [PHASE_SKIPPED] = BIT(PHASE_BLOCKED) | BIT(PHASE_HELD),
 };
 
 /* A lead may report before the submission is answered. If the daemon was away, the end of the run

@@ -95,8 +95,9 @@ CREATE TABLE phase (
     state           TEXT NOT NULL CHECK (state IN ('blocked', 'queued', 'active', 'deciding',
                         'held', 'succeeded', 'failed', 'cancelled', 'skipped')),
     hold            TEXT CHECK (hold IN ('user', 'manual', 'gate', 'failure', 'progress')),
-                                      -- what a held phase waits for a person about; NULL: the phase
-                                      -- is not held
+                                      -- what a held phase waits for a person about; `user` in a
+                                      -- skipped phase: it is held again if it waits again; NULL: no
+                                      -- hold
     reason          TEXT,             -- why the phase is in this state, for people
     overridden      INTEGER NOT NULL, -- 1: a person promoted the phase against its gate
     checkpoint_path TEXT,             -- the newest whole checkpoint of any of the phase's runs that

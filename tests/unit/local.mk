@@ -40,8 +40,8 @@ UNIT_TESTS += \
 	tests/unit/test_cli tests/unit/test_commands tests/unit/test_container \
 	tests/unit/test_core \
 	tests/unit/test_core_back tests/unit/test_core_beside tests/unit/test_core_candidate \
-	tests/unit/test_core_clock tests/unit/test_core_command tests/unit/test_core_matrix \
-	tests/unit/test_core_matrix_command tests/unit/test_core_nodes \
+	tests/unit/test_core_clock tests/unit/test_core_command tests/unit/test_core_graph \
+	tests/unit/test_core_matrix tests/unit/test_core_matrix_command tests/unit/test_core_nodes \
 	tests/unit/test_core_polls tests/unit/test_core_remedy tests/unit/test_core_stalls \
 	tests/unit/test_core_tables tests/unit/test_core_walk tests/unit/test_daemon \
 	tests/unit/test_daemon_back tests/unit/test_daemon_backlog \

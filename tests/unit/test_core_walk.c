@@ -65,6 +65,11 @@ static struct core_event random_event(struct world *world, uint64_t *seed)
     return event;
 }
 
+static bool is_lost(const struct phase *phase)
+{
+    return phase_state_is_final(phase->state) && phase->state != PHASE_SUCCEEDED;
+}
+
 static void check_world(const struct world *world)
 {
     const struct workflow *workflow = world->workflow;
@@ -86,7 +91,13 @@ static void check_world(const struct world *world)
         bool moves = phase->state == PHASE_QUEUED || phase->state == PHASE_ACTIVE;
         if (moves) /* nothing waits without a reason */
             assert_true(phase->run && phase->run->state != RUN_ENDED);
-        assert_true((phase->state == PHASE_HELD) == (phase->hold != HOLD_NONE));
+        if (phase->state == PHASE_SKIPPED) /* it keeps the hold of a person */
+            assert_true(phase->hold == HOLD_NONE || phase->hold == HOLD_USER);
+        else
+            assert_true((phase->state == PHASE_HELD) == (phase->hold != HOLD_NONE));
+        if (phase->state == PHASE_BLOCKED && !phase->members) /* else it waits forever */
+            for (size_t j = 0; j < phase->after_count; j++)
+                assert_false(is_lost(&workflow->phases[phase->after[j]]));
     }
 }
 
