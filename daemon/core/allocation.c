@@ -317,7 +317,7 @@ static bool allocation_note(const struct decision *decision, struct allocation *
     if (event->seen.is_stuck && !*nodes)
         nodes = allocation->nodes; /* the nodes that were seen: the launch failed there */
     bool is_news = allocation->absent_since_ms || allocation->state != event->seen.state ||
-                   !text_equal(allocation->reason, reason) || !text_equal(allocation->nodes, nodes);
+                   !allocation_is_seen(allocation, reason, nodes);
     allocation->absent_since_ms = 0;
     allocation->state = event->seen.state;
     if (nodes != allocation->nodes)

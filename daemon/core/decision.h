@@ -226,6 +226,8 @@ bool allocation_is_wanted(const struct allocation *allocation);
 /* Whether Slurm held the job of the run, so that the job was cancelled, and no other candidate is
  * left. The job of a run that shall go on is cancelled for no other reason. */
 bool run_is_stuck(const struct run *run);
+/* Whether the reason and the nodes are those that were noted. What was too long was cut. */
+bool allocation_is_seen(const struct allocation *allocation, const char *reason, const char *nodes);
 /* Whether the event tells that the job waits or runs although it was cancelled some time ago. */
 bool allocation_outlives_cancel(const struct core_event *event);
 

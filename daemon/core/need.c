@@ -2,7 +2,7 @@
  * changes nothing. */
 #include "daemon/core/decision.h"
 
-#include "lib/text.h"
+#include <string.h>
 
 /* --- Who wants an allocation ------------------------------------------------------------------ */
 
@@ -57,6 +57,12 @@ bool core_allocation_is_needed(const struct allocation *allocation)
 
 /* --- Polls ------------------------------------------------------------------------------------ */
 
+bool allocation_is_seen(const struct allocation *allocation, const char *reason, const char *nodes)
+{
+    return strncmp(allocation->reason, reason, sizeof allocation->reason - 1) == 0 &&
+           strncmp(allocation->nodes, nodes, sizeof allocation->nodes - 1) == 0;
+}
+
 /* Whether Slurm tells something new about the job. */
 static bool allocation_differs(const struct core_event *event)
 {
@@ -66,7 +72,7 @@ static bool allocation_differs(const struct core_event *event)
     bool has_limit = event->seen.limit_s && event->seen.limit_s != allocation->time_s;
     return allocation->absent_since_ms || allocation->state != event->seen.state || has_limit ||
            allocation->restarts != event->seen.restarts ||
-           !text_equal(allocation->reason, reason) || !text_equal(allocation->nodes, nodes);
+           !allocation_is_seen(allocation, reason, nodes);
 }
 
 /* Slurm may have got the cancellation after the question about the job, or may not have answered

@@ -3,6 +3,8 @@
 #include "tests/unit/core_world.h"
 #include "tests/unit/unit.h"
 
+#include <string.h>
+
 /* What Slurm says of the newest job of the phase. */
 static struct core_event world_answer(const struct world *world, enum cluster_job_state state)
 {
@@ -27,6 +29,28 @@ static void a_job_that_waits_already_before_the_end_of_its_last_run_is_cancelled
     world_step(world, waits);
     assert_string_equal(world_trace(world), "cancel-job validate#1\n");
     assert_false(core_job_is_news(&waits));
+}
+
+/* Each answer that counts as news is written to the disk. */
+static void a_text_that_is_too_long_is_news_once(void **state)
+{
+    struct world *world = *state;
+    char nodes[2 * NODES_MAX], reason[2 * REASON_MAX];
+    memset(nodes, 'n', sizeof nodes);
+    memset(reason, 'r', sizeof reason);
+    nodes[sizeof nodes - 1] = reason[sizeof reason - 1] = '\0';
+    world_begin(world, false);
+    world_event(world, EV_SUBMITTED, "validate");
+    struct core_event answer = world_answer(world, CLUSTER_JOB_PENDING);
+    answer.seen.nodes = nodes;
+    answer.seen.reason = reason;
+    assert_true(core_job_is_news(&answer));
+    world_step(world, answer);
+    assert_false(core_job_is_news(&answer));
+    world_step(world, answer);
+    assert_int_equal(world->effects.count, 0);
+    nodes[0] = 'x';
+    assert_true(core_job_is_news(&answer));
 }
 
 /* A controller that is killed forgets what it did in its last seconds. */
@@ -128,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_job_that_waits_already_before_the_end_of_its_last_run_is_cancelled),
+        WORLD_TEST(a_text_that_is_too_long_is_news_once),
         WORLD_TEST(a_cancellation_that_slurm_has_forgotten_is_repeated),
         WORLD_TEST(a_cancellation_from_the_outbox_gets_its_time_too),
         WORLD_TEST(a_job_that_slurm_holds_may_have_served_its_run),
