@@ -7,6 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* 2^53 - 1: a double holds all whole numbers up to it exactly, and other programs read the numbers
+ * of JSON as doubles. Sums and differences of two such numbers never overflow. */
+#define JSON_WHOLE_MAX 9007199254740991
+
 /* Returns the JSON as text, made with the flags of json_dumps(). Aborts without memory. `json` is a
  * value that jansson can write, with JSON_ENCODE_ANY if it is neither an object nor an array. */
 char *json_text(const json_t *json, size_t flags);

@@ -118,7 +118,7 @@ static bool saved_step_of(const struct saved_pattern *pattern, pcre2_match_data 
     if (count < 2)
         return false;
     *ret_step = strtoll(path + pcre2_get_ovector_pointer(match)[2], NULL, 10);
-    return true;
+    return *ret_step <= JSON_WHOLE_MAX; /* no journal can tell a larger step */
 }
 
 /* --- Lists ------------------------------------------------------------------------------------ */

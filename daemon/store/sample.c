@@ -3,6 +3,7 @@
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
 #include "lib/gpu_columns.h"
+#include "lib/json.h"
 #include "lib/protocol/sampler_line.h"
 #include "lib/text.h"
 
@@ -14,8 +15,6 @@ enum {
     SAMPLES_AGED_AT_ONCE = 100000,      /* rows: a few tenths of a second */
     SAMPLES_MINUTE_MS = 60000,
 };
-
-#define SAMPLE_VALUE_MAX 9007199254740991.0 /* 2^53 - 1: what a double holds exactly */
 
 static const char *const sample_parameters[GPU_COLUMN_COUNT] = {
 #define X(symbol, name, kind, dcgm, what) ":" #name,
@@ -32,7 +31,7 @@ static void bind_word(struct stmt *stmt, const char *name, const json_t *list, s
 static void bind_number(struct stmt *stmt, const char *name, const json_t *list, size_t i)
 {
     const json_t *value = json_array_get(list, i);
-    if (json_is_number(value) && fabs(json_number_value(value)) <= SAMPLE_VALUE_MAX)
+    if (json_is_number(value) && fabs(json_number_value(value)) <= JSON_WHOLE_MAX)
         stmt_bind_int(stmt, name, (int64_t)round(json_number_value(value)));
     else
         stmt_bind_text(stmt, name, NULL);

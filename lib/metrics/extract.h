@@ -17,6 +17,8 @@
 #ifndef PHASED_LIB_METRICS_EXTRACT_H
 #define PHASED_LIB_METRICS_EXTRACT_H
 
+#include "lib/json.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,9 +35,7 @@ enum {
     EXTRACT_VALUES_MAX = 256, /* values of one line */
 };
 
-/* 2^53 - 1: up to it whole numbers are exact in JSON too, and differences of steps never
- * overflow. */
-#define EXTRACT_STEP_MAX 9007199254740991
+#define EXTRACT_STEP_MAX JSON_WHOLE_MAX
 
 /* What a person can do if nothing is recognised in a log. */
 #define EXTRACT_ADVICE                                                                             \

@@ -2,6 +2,7 @@
 #include "lib/protocol/members.h"
 
 #include "lib/error.h"
+#include "lib/json.h"
 #include "lib/protocol/words.h"
 #include "lib/text.h"
 
@@ -9,10 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* 2^53 - 1: a double holds all whole numbers up to it exactly. So sums and differences of numbers
- * that were read never overflow. */
-#define MEMBER_MAX 9007199254740991.0
 
 static const char *const member_types[] = {
     [MEMBER_TEXT] = "a text",    [MEMBER_BUFFER] = "a text",     [MEMBER_INTEGER] = "a number",
@@ -99,7 +96,7 @@ json_t *members_write(const struct member *rows, const void *message, const json
 
 static bool member_is_whole(const json_t *value)
 {
-    return json_is_number(value) && fabs(json_number_value(value)) <= MEMBER_MAX;
+    return json_is_number(value) && fabs(json_number_value(value)) <= JSON_WHOLE_MAX;
 }
 
 static void member_read(const struct member *row, const json_t *value, void *field)

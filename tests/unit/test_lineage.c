@@ -183,6 +183,25 @@ static void put_notes(unsigned attempt, const int *steps)
     free(text);
 }
 
+/* A program may name its files by the time. Nobody could report such a step. */
+static void a_step_that_no_journal_can_tell_is_no_checkpoint(void **state)
+{
+    struct saved_pattern *pattern;
+    struct saved_list list = {0};
+    char *text = text_format("%s/out/{step}", folder);
+    (void)state;
+    folder_put("now", "out/20261105123456789");
+    folder_put("too large", "out/9007199254740992");
+    folder_put("largest", "out/9007199254740991");
+    assert_int_equal(saved_pattern_new(text, &pattern, NULL), 0);
+    assert_int_equal(saved_look(pattern, -1, &list), 0);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.items[0].step, 9007199254740991);
+    saved_list_fini(&list);
+    saved_pattern_free(pattern);
+    free(text);
+}
+
 /* Agents that are killed have not reported the last checkpoints. */
 static void an_unreported_checkpoint_of_a_run_is_found(void **state)
 {
@@ -511,6 +530,7 @@ int main(void)
         TEST(a_run_resumes_from_the_newest_whole_checkpoint_of_its_lineage),
         TEST(a_run_that_never_began_turns_away_from_no_checkpoint),
         TEST(a_checkpoint_of_several_files_needs_all_of_them),
+        TEST(a_step_that_no_journal_can_tell_is_no_checkpoint),
         TEST(an_unreported_checkpoint_of_a_run_is_found),
         TEST(an_unreported_checkpoint_is_compared_with_reported_ones),
         TEST(an_unreported_checkpoint_is_not_compared_with_an_unseen_one),
