@@ -19,19 +19,40 @@ void spec_problems_fini(struct spec_problems *problems)
     *problems = (struct spec_problems){0};
 }
 
-/* Each place has only one problem, because a second one mostly follows from the first: half of an
- * expression that a comma has cut is not an expression. Without a position, problems with different
- * messages are different. */
-static bool spec_problems_has(const struct spec_problems *problems, unsigned line, unsigned column,
-                              const char *path, const char *message)
+/* Returns the problem of the place, or NULL. Each place has only one problem, because a second one
+ * mostly follows from the first: half of an expression that a comma has cut is not an expression.
+ * Without a position, problems with different messages are different. */
+static struct spec_problem *spec_problems_find(const struct spec_problems *problems, unsigned line,
+                                               unsigned column, const char *path,
+                                               const char *message)
 {
     for (size_t i = 0; i < problems->count; i++) {
-        const struct spec_problem *item = &problems->items[i];
+        struct spec_problem *item = &problems->items[i];
         if (item->line == line && item->column == column && text_equal(item->path, path) &&
             (line || text_equal(item->message, message)))
-            return true;
+            return item;
     }
-    return false;
+    return NULL;
+}
+
+/* Returns where a new problem of the place belongs. A new error takes the place of a warning. NULL:
+ * the problem is not kept. */
+static struct spec_problem *spec_problems_room(struct spec_problems *problems,
+                                               struct spec_problem *found,
+                                               enum spec_severity severity)
+{
+    if (found && (severity != SPEC_ERROR || found->severity == SPEC_ERROR))
+        return NULL;
+    if (found) {
+        free(found->path);
+        free(found->message);
+        return found;
+    }
+    if (problems->count >= SPEC_PROBLEMS_MAX)
+        return NULL;
+    size_t size = (problems->count + 1) * sizeof *problems->items;
+    problems->items = xrealloc(problems->items, size);
+    return &problems->items[problems->count++];
 }
 
 void spec_problems_addv(struct spec_problems *problems, enum spec_severity severity, unsigned line,
@@ -41,22 +62,23 @@ void spec_problems_addv(struct spec_problems *problems, enum spec_severity sever
     text_addv(&message, format, args);
     /* Errors are counted even when there is no room, so that the result does not depend on the
      * order. */
-    bool is_new = problems->count < SPEC_PROBLEMS_MAX &&
-                  !spec_problems_has(problems, line, column, path, text_string(&message));
-    if (severity == SPEC_ERROR && (is_new || problems->count >= SPEC_PROBLEMS_MAX))
+    bool is_full = problems->count >= SPEC_PROBLEMS_MAX;
+    struct spec_problem *found =
+        spec_problems_find(problems, line, column, path, text_string(&message));
+    struct spec_problem *item = spec_problems_room(problems, found, severity);
+    if (severity == SPEC_ERROR && (item || is_full))
         problems->error_count++;
-    if (!is_new) {
+    if (!item) {
         text_fini(&message);
         return;
     }
-    size_t size = (problems->count + 1) * sizeof *problems->items;
-    problems->items = xrealloc(problems->items, size);
-    problems->items[problems->count++] = (struct spec_problem){
+    *item = (struct spec_problem){
         .severity = severity,
         .line = line,
         .column = column,
         .path = xstrdup(path),
         .message = text_steal(&message),
+        .is_probed = problems->is_probing,
     };
 }
 

@@ -29,6 +29,7 @@ struct spec_problems {
     struct spec_problem *items;
     size_t count, error_count;
     size_t compared; /* names, for suggestions */
+    bool is_probing; /* a probe finds the problems that are added now */
 };
 
 enum {
@@ -40,7 +41,8 @@ enum {
 
 void spec_problems_fini(struct spec_problems *problems);
 
-/* Adds a problem, unless the place has a problem already. An empty `path` means the file. */
+/* Adds a problem, unless the place has a problem already. An error replaces the warning of its
+ * place. An empty `path` means the file. */
 void spec_problems_add(struct spec_problems *problems, enum spec_severity severity, unsigned line,
                        unsigned column, const char *path, const char *format, ...)
     __attribute__((format(printf, 6, 7)));

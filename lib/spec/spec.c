@@ -200,17 +200,16 @@ static void spec_probe_path(const struct spec_probe *probe, struct spec_problems
 static void spec_probe_phase(const struct spec_probe *probe, struct spec_problems *problems,
                              const struct yaml_node *phase, const json_t *json)
 {
-    size_t count = problems->count;
     if (!probe)
         return;
+    problems->is_probing = true;
     spec_probe_script(probe, problems, yaml_get(phase, "run"));
     spec_probe_script(probe, problems, yaml_get(phase, "join"));
     spec_probe_path(probe, problems, yaml_get(phase, "workdir"), json_object_get(json, "workdir"),
                     true);
     spec_probe_path(probe, problems, yaml_get(yaml_get(phase, "shard"), "input"),
                     json_object_get(json_object_get(json, "shard"), "input"), false);
-    for (; count < problems->count; count++)
-        problems->items[count].is_probed = true;
+    problems->is_probing = false;
 }
 
 /* --- Phases ----------------------------------------------------------------------------------- */
