@@ -75,10 +75,17 @@ static double expr_negative(double value)
     return -value;
 }
 
-/* Every value but false counts as true. */
-static bool expr_is_true(const struct value *value)
+/* Reads an operand of `not`, `and` or `or`. In Lua every value but false counts as true. Here
+ * another value is an error, because `not nan(loss)` would always be false. */
+static int expr_truth(struct evaluation *evaluation, const struct value *value, const char *word,
+                      bool *ret_truth)
 {
-    return value->type != VALUE_BOOLEAN || value->boolean;
+    if (value->type != VALUE_BOOLEAN)
+        return error_set(evaluation->err, -EINVAL,
+                         "%s needs true or false, not %s: write a comparison", word,
+                         value_type_name(value));
+    *ret_truth = value->boolean;
+    return 0;
 }
 
 /* Computes a node from its operands. The caller still releases the operands. */
@@ -86,6 +93,8 @@ static int expr_compute_node(struct evaluation *evaluation, const struct tree *t
                              const struct expr_node *node, const struct value *operands,
                              struct value *ret_value)
 {
+    bool truth = false;
+    int status;
     switch (node->kind) {
     case EXPR_NODE_VALUE:
         *ret_value = node->value;
@@ -96,8 +105,9 @@ static int expr_compute_node(struct evaluation *evaluation, const struct tree *t
         return function_call(evaluation, node->function, node->percentile, operands, node->operands,
                              ret_value);
     case EXPR_NODE_NOT:
-        *ret_value = value_of_boolean(!expr_is_true(&operands[0]));
-        return 0;
+        status = expr_truth(evaluation, &operands[0], "not", &truth);
+        *ret_value = value_of_boolean(!truth);
+        return status;
     case EXPR_NODE_NEGATE:
         return value_map(evaluation, &operands[0], expr_negative, ret_value);
     case EXPR_NODE_ARITHMETIC:
@@ -122,6 +132,25 @@ static void stack_drop(struct stack *stack, struct evaluation *evaluation, size_
         value_release(evaluation, &stack->values[--stack->height]);
 }
 
+/* Computes the `and` or `or` whose first operand is on the stack. Its value is the first operand,
+ * and the second is skipped, or it is the second operand. */
+static int expr_choose(struct evaluation *evaluation, const struct expr_node *node,
+                       struct stack *stack, bool *ret_skip)
+{
+    const struct value *first = &stack->values[stack->height - 1];
+    bool is_or = node->kind == EXPR_NODE_OR, truth = true;
+    int status = 0;
+    /* `a and 32 or 64` chooses between 32 and 64. */
+    if (!node->takes_any || first->type == VALUE_BOOLEAN)
+        status = expr_truth(evaluation, first, is_or ? "or" : "and", &truth);
+    if (status < 0)
+        return status;
+    *ret_skip = truth == is_or;
+    if (!*ret_skip)
+        stack_drop(stack, evaluation, 1);
+    return 0;
+}
+
 /* Leaves the value of the whole expression on the stack. */
 static int expr_compute_nodes(struct evaluation *evaluation, const struct tree *tree,
                               struct stack *stack)
@@ -129,16 +158,15 @@ static int expr_compute_nodes(struct evaluation *evaluation, const struct tree *
     for (size_t i = 0; i < tree->node_count; i++) {
         const struct expr_node *node = &tree->nodes[i];
         struct value value, *operands = &stack->values[stack->height - node->operands];
-        if (node->kind == EXPR_NODE_AND || node->kind == EXPR_NODE_OR) {
-            if (expr_is_true(&operands[0]) == (node->kind == EXPR_NODE_OR))
-                i = node->last;
-            else
-                stack_drop(stack, evaluation, 1);
-            continue;
-        }
-        int status = expr_compute_node(evaluation, tree, node, operands, &value);
+        bool is_choice = node->kind == EXPR_NODE_AND || node->kind == EXPR_NODE_OR, skip = false;
+        int status = is_choice ? expr_choose(evaluation, node, stack, &skip)
+                               : expr_compute_node(evaluation, tree, node, operands, &value);
         if (status < 0)
             return status;
+        if (skip)
+            i = node->last;
+        if (is_choice)
+            continue;
         stack_drop(stack, evaluation, node->operands);
         stack->values[stack->height++] = value;
     }

@@ -101,6 +101,7 @@ struct parser {
     const struct symbol *next; /* the symbol after the last operand; `at` is behind it */
     unsigned next_start;
     unsigned parentheses, nested; /* how deep the parser is */
+    bool is_choice;               /* the last operand is an `and` or `or` */
     struct tree tree;
     struct error *err;
 };
@@ -124,6 +125,7 @@ static struct expr_node *parse_add(struct parser *parser, enum expr_node_kind ki
     struct expr_node *node = &parser->tree.nodes[parser->tree.node_count++];
     node->kind = kind;
     node->operands = operands;
+    parser->is_choice = false;
     return node;
 }
 
@@ -398,6 +400,32 @@ static bool begins_not(const char *at)
     return word_size(at) == 3 && text_starts(at, "not");
 }
 
+/* Whether the last operand is a number whatever its names mean. */
+static bool parse_is_number(const struct parser *parser)
+{
+    const struct expr_node *node = &parser->tree.nodes[parser->tree.node_count - 1];
+    return !parser->is_choice &&
+           ((node->kind == EXPR_NODE_VALUE && node->value.type == VALUE_NUMBER) ||
+            (node->kind == EXPR_NODE_CALL && !node->function->is_boolean) ||
+            node->kind == EXPR_NODE_NEGATE || node->kind == EXPR_NODE_ARITHMETIC);
+}
+
+/* Refuses the operand that began at `start` if `word` cannot take it. The evaluation refuses what
+ * depends on the meaning of names. */
+static int parse_truth(const struct parser *parser, unsigned start, const char *word)
+{
+    const char *operand = parser->text + start;
+    unsigned size = parser->next_start - start;
+    if (!parse_is_number(parser))
+        return 0;
+    while (size && strchr(" \t\r\n", operand[size - 1]))
+        size--;
+    return parse_refuse(parser, start,
+                        "%s needs true or false, not a number: write a comparison, such as "
+                        "%.*s %s 0",
+                        word, (int)size, operand, text_equal(word, "not") ? "==" : ">");
+}
+
 /* Reads an operand with the operators that bind closest: the signs before it and a power. */
 static int parse_unary(struct parser *parser)
 {
@@ -410,7 +438,11 @@ static int parse_unary(struct parser *parser)
     parser->nested++;
     if (is_not || is_minus) {
         parser->at += is_not ? 3 : 1;
+        (void)parse_skip(parser);
+        unsigned start = parser->at;
         status = parse_unary(parser);
+        if (status == 0 && is_not && parser->next->binding != BINDS_COMPARISON)
+            status = parse_truth(parser, start, "not");
         if (status == 0)
             parse_add(parser, is_not ? EXPR_NODE_NOT : EXPR_NODE_NEGATE, 1);
     } else {
@@ -425,18 +457,30 @@ static int parse_unary(struct parser *parser)
     return status;
 }
 
-/* Reads the right side of the operator `symbol`; the left side has been read. */
-static int parse_right(struct parser *parser, const struct symbol *symbol)
+/* Reads the right side of `and` or `or`; the left side, from `start` on, has been read. */
+static int parse_choice(struct parser *parser, const struct symbol *symbol, unsigned start)
 {
     size_t between = parser->tree.node_count;
+    bool is_or = symbol->binding == BINDS_OR, takes_any = is_or && parser->is_choice;
+    int status = parse_truth(parser, start, symbol->text);
+    if (status < 0)
+        return status;
+    parse_add(parser, is_or ? EXPR_NODE_OR : EXPR_NODE_AND, 1)->takes_any = takes_any;
+    status = parse_binary(parser, symbol->binding + 1);
+    parser->tree.nodes[between].last = parser->tree.node_count - 1;
+    parser->is_choice = true;
+    return status;
+}
+
+/* Reads the right side of the operator `symbol`; the left side, from `start` on, has been read. */
+static int parse_right(struct parser *parser, const struct symbol *symbol, unsigned start)
+{
     if (symbol->binding <= BINDS_AND)
-        parse_add(parser, symbol->binding == BINDS_AND ? EXPR_NODE_AND : EXPR_NODE_OR, 1);
+        return parse_choice(parser, symbol, start);
     int status = parse_binary(parser, symbol->binding + 1);
     if (status < 0)
         return status;
-    if (symbol->binding <= BINDS_AND) {
-        parser->tree.nodes[between].last = parser->tree.node_count - 1;
-    } else if (symbol->binding == BINDS_COMPARISON) {
+    if (symbol->binding == BINDS_COMPARISON) {
         struct expr_node *node = parse_add(parser, EXPR_NODE_COMPARISON, 2);
         node->comparison = (enum comparison)symbol->meaning;
         node->symbol = symbol->text;
@@ -465,7 +509,7 @@ static int parse_binary(struct parser *parser, enum binding loosest)
                                     symbol->text, symbol->text);
             is_compared = true;
         }
-        status = parse_right(parser, symbol);
+        status = parse_right(parser, symbol, start);
     }
     return status;
 }

@@ -9,6 +9,7 @@
 #include "lib/expr/expr.h"
 #include "lib/expr/value.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct error;
@@ -36,7 +37,8 @@ struct expr_node {
     enum operation operation;   /* of EXPR_NODE_ARITHMETIC */
     enum comparison comparison; /* of EXPR_NODE_COMPARISON */
     const char *symbol;         /* "<=" */
-    size_t last; /* of EXPR_NODE_AND and EXPR_NODE_OR: the last node of the second operand */
+    size_t last;    /* of EXPR_NODE_AND and EXPR_NODE_OR: the last node of the second operand */
+    bool takes_any; /* of EXPR_NODE_OR: the first operand is an `and` or `or`, so it has any type */
 };
 
 struct tree {

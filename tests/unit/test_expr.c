@@ -113,8 +113,10 @@ static void operators_are_those_of_lua(void **state)
         {"compile", "true"},
         {"compile and 2 or 1", "2"},
         {"false or false and true or 3", "3"},
-        {"1 and 2 and (false or 'a') or 4", "'a'"},
-        {"not not 0", "true"},
+        {"true and (false or 'a') or 4", "'a'"},
+        {"(compile and 2) or 1", "2"},
+        {"(depth < 8 and 1 or depth < 32 and 2) or 3", "2"},
+        {"not not true", "true"},
         {"max(1, 2, 3) == min(3, 4)", "true"},
         {"(1 < 2) == (3 < 4)", "true"},
     };
@@ -273,6 +275,14 @@ static void wrong_types_are_reported(void **state)
         {"compile == 1", "error: compares true or false with a number"},
         {"preset < 'z'", "error: text cannot be less or greater"},
         {"-preset", "error: text is used where a number is needed"},
+        {"not depth", "error: not needs true or false, not a number: write a comparison"},
+        {"not loss", "error: not needs true or false, not a metric: write a comparison"},
+        {"not preset", "error: not needs true or false, not text: write a comparison"},
+        {"not (compile and 1)", "error: not needs true or false, not a number: write a comparison"},
+        {"depth and 1 or 2", "error: and needs true or false, not a number: write a comparison"},
+        {"(compile and 1) and true",
+         "error: and needs true or false, not a number: write a comparison"},
+        {"preset or 'mild'", "error: or needs true or false, not text: write a comparison"},
     };
     ASSERT_CASES(&((struct world *)*state)->scope, cases);
 }

@@ -48,6 +48,15 @@ static void wrong_syntax_is_reported_with_its_column(void **state)
         {"1 + 1 == 2 == 3",
          "column 12: a second comparison: write a < b and b < c instead of a < b < c"},
         {"not loss > 5", "column 1: not binds closer than >: write not (a > b)"},
+        {"not nan(loss)", "column 5: not needs true or false, not a number: write a comparison, "
+                          "such as nan(loss) == 0"},
+        {"1 < 2 or not(spikes(loss) )", "column 13: not needs true or false, not a number: write "
+                                        "a comparison, such as (spikes(loss) ) == 0"},
+        {"nan(loss) and 1 < 2", "column 1: and needs true or false, not a number: write a "
+                                "comparison, such as nan(loss) > 0"},
+        {"1 < 2 and (-loss or 3)", "column 12: or needs true or false, not a number: write a "
+                                   "comparison, such as -loss > 0"},
+        {"not nan(loss) > 0", "column 1: not binds closer than >: write not (a > b)"},
         {"loss != 3", "column 6: unexpected '!=': unequal is written ~="},
         {"a && b", "column 3: unexpected '&&': write and"},
         {"a || b", "column 3: unexpected '||': write or"},
