@@ -20,8 +20,10 @@
 enum { COLUMNS = 100, KEYS_INDEX_MAX = 512 };
 
 static const char *const option_forms[] = {
-    [SLURM_VALUE_STRING] = "text", [SLURM_VALUE_INTEGER] = "whole", [SLURM_VALUE_MEMORY] = "text",
-    [SLURM_VALUE_FLAG] = "truth",  [SLURM_VALUE_DURATION] = "text", [SLURM_VALUE_TIME] = "text",
+    [SLURM_VALUE_STRING] = "text",   [SLURM_VALUE_SHORT] = "whole", [SLURM_VALUE_INTEGER] = "whole",
+    [SLURM_VALUE_NICE] = "whole",    [SLURM_VALUE_MEMORY] = "text", [SLURM_VALUE_FLAG] = "truth",
+    [SLURM_VALUE_DURATION] = "text", [SLURM_VALUE_TIME] = "text",   [SLURM_VALUE_MAIL] = "text",
+    [SLURM_VALUE_SWITCHES] = "text",
 };
 
 static json_t *reference_to(const char *path)

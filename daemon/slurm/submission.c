@@ -13,14 +13,10 @@
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { U16_MAX = UINT16_MAX - 2 }; /* higher values are Slurm's marks for "none" and "no limit" */
 
 /* Takes a string, and frees it with the submission. */
 static char *keep(struct submission *submission, char *take_string)
@@ -104,37 +100,25 @@ static int gres_apply(struct submission *submission, const char *value, int64_t 
 static int mail_type_apply(struct submission *submission, const char *value, int64_t number,
                            struct error *err)
 {
-    static const struct {
-        const char *name;
-        int types;
-    } rows[] = {
-        {"NONE", 0},
-        {"BEGIN", MAIL_JOB_BEGIN},
-        {"END", MAIL_JOB_END},
-        {"FAIL", MAIL_JOB_FAIL},
-        {"REQUEUE", MAIL_JOB_REQUEUE},
-        {"STAGE_OUT", MAIL_JOB_STAGE_OUT},
-        {"ALL", MAIL_JOB_BEGIN | MAIL_JOB_END | MAIL_JOB_FAIL | MAIL_JOB_REQUEUE |
-                    MAIL_JOB_STAGE_OUT | MAIL_INVALID_DEPEND},
-        {"INVALID_DEPEND", MAIL_INVALID_DEPEND},
-        {"TIME_LIMIT", MAIL_JOB_TIME100},
-        {"TIME_LIMIT_90", MAIL_JOB_TIME90},
-        {"TIME_LIMIT_80", MAIL_JOB_TIME80},
-        {"TIME_LIMIT_50", MAIL_JOB_TIME50},
+    static const int types[SLURM_MAIL_COUNT] = {
+        [SLURM_MAIL_BEGIN] = MAIL_JOB_BEGIN,
+        [SLURM_MAIL_END] = MAIL_JOB_END,
+        [SLURM_MAIL_FAIL] = MAIL_JOB_FAIL,
+        [SLURM_MAIL_REQUEUE] = MAIL_JOB_REQUEUE,
+        [SLURM_MAIL_STAGE_OUT] = MAIL_JOB_STAGE_OUT,
+        [SLURM_MAIL_ALL] = MAIL_JOB_BEGIN | MAIL_JOB_END | MAIL_JOB_FAIL | MAIL_JOB_REQUEUE |
+                           MAIL_JOB_STAGE_OUT | MAIL_INVALID_DEPEND,
+        [SLURM_MAIL_INVALID_DEPEND] = MAIL_INVALID_DEPEND,
+        [SLURM_MAIL_TIME_LIMIT] = MAIL_JOB_TIME100,
+        [SLURM_MAIL_TIME_LIMIT_90] = MAIL_JOB_TIME90,
+        [SLURM_MAIL_TIME_LIMIT_80] = MAIL_JOB_TIME80,
+        [SLURM_MAIL_TIME_LIMIT_50] = MAIL_JOB_TIME50,
     };
-    int types = 0;
-    for (const char *word = value; *word;) {
-        size_t size = strcspn(word, ","), row = 0;
-        while (row < sizeof rows / sizeof rows[0] &&
-               (strlen(rows[row].name) != size || strncasecmp(word, rows[row].name, size) != 0))
-            row++;
-        if (row == sizeof rows / sizeof rows[0])
-            return error_set(err, -EINVAL, "unknown type '%.*s'", (int)size, word);
-        types |= rows[row].types;
-        word += size + (word[size] == ',');
-    }
-    (void)number;
-    submission->job.mail_type = (uint16_t)types;
+    (void)value, (void)err;
+    submission->job.mail_type = 0;
+    for (int i = 0; i < SLURM_MAIL_COUNT; i++)
+        if (number >> i & 1)
+            submission->job.mail_type |= (uint16_t)types[i];
     return 0;
 }
 
@@ -163,18 +147,13 @@ static int nice_apply(struct submission *submission, const char *value, int64_t 
     return 0;
 }
 
-/* Reads "2" or "2@60": how many switches, and how many minutes to wait for so few. */
 static int switches_apply(struct submission *submission, const char *value, int64_t number,
                           struct error *err)
 {
-    unsigned count, minutes = 0;
-    int end = 0;
-    (void)number;
-    if (sscanf(value, "%4u%n@%6u%n", &count, &end, &minutes, &end) < 1 || value[end] != '\0')
-        return error_set(err, -EINVAL, "'%s' is not COUNT or COUNT@MINUTES", value);
-    submission->job.req_switch = count;
+    (void)err;
+    submission->job.req_switch = (uint32_t)number;
     if (strchr(value, '@'))
-        submission->job.wait4switch = minutes * 60;
+        submission->job.wait4switch = (uint32_t)(number >> 32) * 60;
     return 0;
 }
 
@@ -236,24 +215,7 @@ static const struct {
 #undef APPLY
 };
 
-/* Stores a number into the field of `size` bytes at `to`. The two highest values of each size are
- * refused: they mean "not given" and "no limit" to Slurm. */
-static int number_store(void *to, size_t size, int64_t number, struct error *err)
-{
-    uint64_t value = (uint64_t)number;
-    uint64_t max = size == sizeof(uint64_t) ? INT64_MAX : ((uint64_t)1 << (8 * size)) - 3;
-    if (number < 0 || value > max)
-        return error_set(err, -EINVAL, "%lld is not from 0 to %llu", (long long)number,
-                         (unsigned long long)max);
-    if (size == sizeof(uint16_t))
-        *(uint16_t *)to = (uint16_t)value;
-    else if (size == sizeof(uint32_t))
-        *(uint32_t *)to = (uint32_t)value;
-    else
-        *(uint64_t *)to = value;
-    return 0;
-}
-
+/* slurm_option_read() lets only numbers through that fit into the field. */
 static int option_store(struct submission *submission, enum slurm_option option, char *value,
                         int64_t number, struct error *err)
 {
@@ -265,11 +227,14 @@ static int option_store(struct submission *submission, enum slurm_option option,
         *(char **)(void *)field = value;
         return 0;
     case FIELD_U16:
-        return number_store(field, sizeof(uint16_t), number, err);
+        *(uint16_t *)(void *)field = (uint16_t)number;
+        return 0;
     case FIELD_U32:
-        return number_store(field, sizeof(uint32_t), number, err);
+        *(uint32_t *)(void *)field = (uint32_t)number;
+        return 0;
     case FIELD_U64:
-        return number_store(field, sizeof(uint64_t), number, err);
+        *(uint64_t *)(void *)field = (uint64_t)number;
+        return 0;
     case FIELD_TIME:
         *(time_t *)(void *)field = (time_t)number;
         return 0;
@@ -364,11 +329,11 @@ static int description_check(const struct cluster_description *description, stru
         return error_set(err, -EINVAL, "cannot have Slurm write to %s: %s", description->output,
                          description->output[0] == '/' ? "Slurm takes '\\' out of paths"
                                                        : "must be an absolute path");
-    if (description->nodes == 0 || description->cpus_per_node > U16_MAX)
+    if (description->nodes == 0 || description->cpus_per_node > SLURM_SHORT_MAX)
         return error_set(
             err, -EINVAL,
             "job %s asks for %u nodes with %u CPUs each: at least 1 node, at most %u CPUs",
-            description->name, description->nodes, description->cpus_per_node, U16_MAX);
+            description->name, description->nodes, description->cpus_per_node, SLURM_SHORT_MAX);
     if (description->option_count > SLURM_OPTION_COUNT)
         return error_set(err, -EINVAL, "job %s: an option is given twice", description->name);
     return 0;
@@ -416,7 +381,8 @@ static void fill_control(job_desc_msg_t *job, const struct cluster_description *
         job->time_min = description->time_min_minutes;
     if (description->warn_s > 0) {
         job->warn_signal = SIGUSR2;
-        job->warn_time = (uint16_t)(description->warn_s < U16_MAX ? description->warn_s : U16_MAX);
+        job->warn_time = (uint16_t)(description->warn_s < SLURM_SHORT_MAX ? description->warn_s
+                                                                          : SLURM_SHORT_MAX);
         job->warn_flags = KILL_JOB_BATCH;
     }
     job->requeue = description->requeue;

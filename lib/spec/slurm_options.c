@@ -39,10 +39,16 @@ static bool number_read(const char *text, int64_t min, int64_t max, int64_t *ret
     return true;
 }
 
-static int integer_read(const char *text, int64_t *ret_number, struct error *err)
+static int integer_read(const char *text, int64_t min, int64_t max, int64_t *ret_number,
+                        struct error *err)
 {
-    if (!number_read(text, INT32_MIN, INT32_MAX, ret_number))
+    int64_t number;
+    if (!number_read(text, INT64_MIN, INT64_MAX, &number))
         return error_set(err, -EINVAL, "'%s' is not a whole number", text);
+    if (number < min || number > max)
+        return error_set(err, -EINVAL, "%lld is not from %lld to %lld", (long long)number,
+                         (long long)min, (long long)max);
+    *ret_number = number;
     return 0;
 }
 
@@ -155,6 +161,42 @@ static int time_read(const char *text, int64_t now, int64_t *ret_time, struct er
     return 0;
 }
 
+static int mail_read(const char *text, int64_t *ret_mails, struct error *err)
+{
+    static const char *const mails[] = {
+#define X(name) #name,
+        SLURM_MAILS(X)
+#undef X
+    };
+    const char *word = text;
+    int64_t given = 0;
+    do {
+        size_t size = strcspn(word, ","), mail = 0;
+        while (mail < SLURM_MAIL_COUNT &&
+               (strlen(mails[mail]) != size || strncasecmp(word, mails[mail], size) != 0))
+            mail++;
+        if (mail == SLURM_MAIL_COUNT)
+            return error_set(err, -EINVAL, "unknown type '%.*s'", (int)size, word);
+        given |= (int64_t)1 << mail;
+        word += size + (word[size] == ',');
+    } while (*word);
+    *ret_mails = given;
+    return 0;
+}
+
+/* Reads "2" or "2@60": how many switches, and how long to wait for so few. */
+static int switches_read(const char *text, int64_t *ret_number, struct error *err)
+{
+    size_t digits = text_digits_size(text);
+    const char *behind = text + digits, *time = *behind == '@' ? behind + 1 : NULL;
+    int64_t minutes = 0;
+    bool is_time = !time || text_equal(time, "0") || sbatch_duration_read(time, &minutes);
+    if (digits == 0 || digits > 4 || (*behind && !time) || !is_time)
+        return error_set(err, -EINVAL, "'%s' is not COUNT or COUNT@MINUTES", text);
+    *ret_number = minutes * ((int64_t)1 << 32) + strtoll(text, NULL, 10);
+    return 0;
+}
+
 const char *slurm_option_name(enum slurm_option option)
 {
     assert((size_t)option < SLURM_OPTION_COUNT);
@@ -203,8 +245,14 @@ int slurm_option_read(enum slurm_option option, const char *value, int64_t now, 
         if (value[0] == '\0' || strpbrk(value, "\n\r"))
             status = error_set(err, -EINVAL, "must be one line of text");
         break;
+    case SLURM_VALUE_SHORT:
+        status = integer_read(value, 0, SLURM_SHORT_MAX, &number, err);
+        break;
     case SLURM_VALUE_INTEGER:
-        status = integer_read(value, &number, err);
+        status = integer_read(value, 0, UINT32_MAX - 2, &number, err);
+        break;
+    case SLURM_VALUE_NICE:
+        status = integer_read(value, 2 - INT32_MAX, INT32_MAX - 2, &number, err);
         break;
     case SLURM_VALUE_MEMORY:
         status = memory_read(value, &number, err);
@@ -217,6 +265,12 @@ int slurm_option_read(enum slurm_option option, const char *value, int64_t now, 
         break;
     case SLURM_VALUE_TIME:
         status = time_read(value, now, &number, err);
+        break;
+    case SLURM_VALUE_MAIL:
+        status = mail_read(value, &number, err);
+        break;
+    case SLURM_VALUE_SWITCHES:
+        status = switches_read(value, &number, err);
         break;
     }
     if (status == 0 && ret_number)

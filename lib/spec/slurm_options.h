@@ -21,7 +21,7 @@ struct error;
     X(COMMENT, "comment", STRING)                                                                  \
     X(CONSTRAINT, "constraint", STRING)                                                            \
     X(CONTIGUOUS, "contiguous", FLAG)                                                              \
-    X(CORE_SPEC, "core_spec", INTEGER)                                                             \
+    X(CORE_SPEC, "core_spec", SHORT)                                                               \
     X(DEADLINE, "deadline", TIME)                                                                  \
     X(DEPENDENCY, "dependency", STRING)                                                            \
     X(EXCLUDE, "exclude", STRING)                                                                  \
@@ -29,14 +29,14 @@ struct error;
     X(GPU_FREQ, "gpu_freq", STRING)                                                                \
     X(GRES, "gres", STRING)                                                                        \
     X(LICENSES, "licenses", STRING)                                                                \
-    X(MAIL_TYPE, "mail_type", STRING)                                                              \
+    X(MAIL_TYPE, "mail_type", MAIL)                                                                \
     X(MAIL_USER, "mail_user", STRING)                                                              \
     X(MCS_LABEL, "mcs_label", STRING)                                                              \
     X(MEM, "mem", MEMORY)                                                                          \
     X(MEM_PER_CPU, "mem_per_cpu", MEMORY)                                                          \
     X(MEM_PER_GPU, "mem_per_gpu", MEMORY)                                                          \
     X(NETWORK, "network", STRING)                                                                  \
-    X(NICE, "nice", INTEGER)                                                                       \
+    X(NICE, "nice", NICE)                                                                          \
     X(NODELIST, "nodelist", STRING)                                                                \
     X(OVERSUBSCRIBE, "oversubscribe", FLAG)                                                        \
     X(PARTITION, "partition", STRING)                                                              \
@@ -44,8 +44,8 @@ struct error;
     X(PRIORITY, "priority", INTEGER)                                                               \
     X(QOS, "qos", STRING)                                                                          \
     X(RESERVATION, "reservation", STRING)                                                          \
-    X(SWITCHES, "switches", STRING)                                                                \
-    X(THREADS_PER_CORE, "threads_per_core", INTEGER)                                               \
+    X(SWITCHES, "switches", SWITCHES)                                                              \
+    X(THREADS_PER_CORE, "threads_per_core", SHORT)                                                 \
     X(TIME_MIN, "time_min", DURATION)                                                              \
     X(TMP, "tmp", MEMORY)                                                                          \
     X(WCKEY, "wckey", STRING)
@@ -57,13 +57,43 @@ enum slurm_option {
         SLURM_OPTION_COUNT,
 };
 
+/* The largest number of 16 bits. Higher values are Slurm's marks for "none" and "no limit". */
+enum { SLURM_SHORT_MAX = UINT16_MAX - 2 };
+
 enum slurm_option_type {
     SLURM_VALUE_STRING,   /* not empty */
-    SLURM_VALUE_INTEGER,  /* 64 bits; nice may be negative */
+    SLURM_VALUE_SHORT,    /* 0 to SLURM_SHORT_MAX */
+    SLURM_VALUE_INTEGER,  /* 0 to 4294967293 */
+    SLURM_VALUE_NICE,     /* -2147483645 to 2147483645 */
     SLURM_VALUE_MEMORY,   /* in MiB: 256G, 4000; K, M, G, T are powers of 1024, as in sbatch */
     SLURM_VALUE_FLAG,     /* 0 or 1: true or false */
     SLURM_VALUE_DURATION, /* in minutes: 1h30m, or as in sbatch 90, 1:30:00, 2-12:00 */
     SLURM_VALUE_TIME,     /* in s since 1970: 2026-01-31T18:00[:00], 18:00[:00], now+90minutes */
+    SLURM_VALUE_MAIL,     /* a bit for each enum slurm_mail: END,FAIL */
+    SLURM_VALUE_SWITCHES, /* COUNT or COUNT@TIME: the minutes * 2^32 + the count */
+};
+
+/* The words of --mail-type. ARRAY_TASKS has no effect: phased submits each task as its own job. */
+#define SLURM_MAILS(X)                                                                             \
+    X(NONE)                                                                                        \
+    X(BEGIN)                                                                                       \
+    X(END)                                                                                         \
+    X(FAIL)                                                                                        \
+    X(REQUEUE)                                                                                     \
+    X(STAGE_OUT)                                                                                   \
+    X(ALL)                                                                                         \
+    X(INVALID_DEPEND)                                                                              \
+    X(TIME_LIMIT)                                                                                  \
+    X(TIME_LIMIT_90)                                                                               \
+    X(TIME_LIMIT_80)                                                                               \
+    X(TIME_LIMIT_50)                                                                               \
+    X(ARRAY_TASKS)
+
+enum slurm_mail {
+#define X(name) SLURM_MAIL_##name,
+    SLURM_MAILS(X)
+#undef X
+        SLURM_MAIL_COUNT,
 };
 
 const char *slurm_option_name(enum slurm_option option);

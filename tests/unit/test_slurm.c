@@ -152,14 +152,12 @@ static void the_environment_has_the_variables_of_user_and_sbatch(void **state)
 /* Returns a value that the type accepts. */
 static const char *sample(enum slurm_option option)
 {
-    if (option == SLURM_OPTION_MAIL_TYPE)
-        return "END,fail";
-    if (option == SLURM_OPTION_SWITCHES)
-        return "2@60";
     switch (slurm_option_type(option)) {
     case SLURM_VALUE_STRING:
         return "word";
+    case SLURM_VALUE_SHORT:
     case SLURM_VALUE_INTEGER:
+    case SLURM_VALUE_NICE:
         return "3";
     case SLURM_VALUE_MEMORY:
         return "4G";
@@ -169,6 +167,10 @@ static const char *sample(enum slurm_option option)
         return "30m";
     case SLURM_VALUE_TIME:
         return "now+60";
+    case SLURM_VALUE_MAIL:
+        return "END";
+    case SLURM_VALUE_SWITCHES:
+        return "2@60";
     }
     return NULL;
 }
@@ -211,11 +213,16 @@ static void options_go_where_sbatch_puts_them(void **state)
 {
     (void)state;
     static const struct cluster_option options[] = {
-        {"comment", "mine"},       {"gres", "nvme:1,gres:lustre"},
-        {"mem-per-cpu", "2G"},     {"nice", "-5"},
-        {"mail_type", "END,fail"}, {"switches", "2@60"},
-        {"exclusive", "true"},     {"begin", "now+90"},
-        {"mem_per_gpu", "100G"},   {"exclude", "n[1-2]"},
+        {"comment", "mine"},
+        {"gres", "nvme:1,gres:lustre"},
+        {"mem-per-cpu", "2G"},
+        {"nice", "-5"},
+        {"mail_type", "END,fail,ARRAY_TASKS"},
+        {"switches", "2@60"},
+        {"exclusive", "true"},
+        {"begin", "now+90"},
+        {"mem_per_gpu", "100G"},
+        {"exclude", "n[1-2]"},
         {"time_min", "30m"},
     };
     struct cluster_description description = plain;
