@@ -424,6 +424,40 @@ static void add_head(const struct import *first, size_t count, struct text *spec
     text_addf(spec, "name: %s\nphases:\n", first->name);
 }
 
+static bool is_of_shell(const struct sbatch_given *given)
+{
+    return given->value && given->variable && !text_starts(given->variable, "--");
+}
+
+/* sbatch takes one amount of memory. An amount in a line or word makes it ignore the variables of
+ * the shell, also where these give another option. */
+static void settle_memory(struct sbatch_script *script)
+{
+    static const char *const names[] = {"mem", "mem-per-cpu", "mem-per-gpu"};
+    enum { NAMES = sizeof names / sizeof *names };
+    const char *first = NULL;
+    bool is_written = false;
+    for (size_t i = 0; i < NAMES; i++) {
+        const struct sbatch_given *given = sbatch_given(script, names[i]);
+        is_written |= given->value && !is_of_shell(given);
+    }
+    for (size_t i = 0; i < sbatch_option_count; i++) {
+        struct sbatch_given *given = &script->given[i];
+        const char *name = sbatch_options[i].name;
+        if (!given->value || !text_is_one_of(name, names, NAMES))
+            continue;
+        if (is_written && is_of_shell(given)) {
+            free(given->value);
+            free(given->variable);
+            *given = (struct sbatch_given){0};
+        } else if (first) {
+            sbatch_refuse(script, name, "%s is given too: give one of the two", first);
+        } else {
+            first = name;
+        }
+    }
+}
+
 static void read_dependency(struct import *imports, size_t index)
 {
     struct sbatch_earlier *earlier = xcalloc(index + 1, sizeof *earlier);
@@ -449,6 +483,7 @@ static bool import_read(struct import *imports, size_t index, const struct sbatc
         sbatch_variables_read(&import->script, environment);
     if (source->options)
         sbatch_words_read(&import->script, source->options);
+    settle_memory(&import->script);
     sbatch_shape_read(&import->script, &import->shape);
     sbatch_array_read(&import->script, &import->array);
     sbatch_signal_read(&import->script, &import->signal);

@@ -97,9 +97,30 @@ static json_t *options_value(struct scope *scope, const struct yaml_node *node,
     return value;
 }
 
+/* sbatch takes one amount of memory. `given` are the options that other keys give. */
+static void options_check_memory(struct spec_problems *problems, const struct yaml_node *item,
+                                 const json_t *options, const json_t *given, const char *name)
+{
+    static const enum slurm_option memories[] = {SLURM_OPTION_MEM, SLURM_OPTION_MEM_PER_CPU,
+                                                 SLURM_OPTION_MEM_PER_GPU};
+    const char *other = NULL;
+    bool is_memory = false;
+    for (size_t i = 0; i < sizeof memories / sizeof *memories; i++) {
+        const char *memory = slurm_option_name(memories[i]);
+        if (text_equal(memory, name))
+            is_memory = true;
+        else if (json_object_get(options, memory))
+            other = memory;
+    }
+    if (json_object_get(given, "mem"))
+        other = "resources.mem";
+    if (is_memory && other)
+        yaml_key_problem(problems, item, "%s is given too: give one of the two", other);
+}
+
 static json_t *options_read(struct scope *scope, const struct yaml_node *node, const json_t *phase)
 {
-    json_t *options = json_object(), *given = phase_spec_options(phase, 1); /* by other keys */
+    json_t *options = json_object(), *given = phase_spec_options(phase, 1);
     const struct yaml_node *map = yaml_map(scope->problems, node, "a map of sbatch's options");
     for (size_t i = 0; map && i < map->count; i++) {
         const struct yaml_node *item = map->items[i];
@@ -111,9 +132,7 @@ static json_t *options_read(struct scope *scope, const struct yaml_node *node, c
         const char *name = slurm_option_name((enum slurm_option)option);
         if (json_object_get(options, name))
             yaml_key_problem(scope->problems, item, "given twice, once with - and once with _");
-        if (json_object_get(given, name))
-            yaml_key_problem(scope->problems, item,
-                             "resources.%s is given too: give one of the two", name);
+        options_check_memory(scope->problems, item, options, given, name);
         json_t *value = options_value(scope, item, (enum slurm_option)option);
         if (value)
             (void)json_object_set_new(options, name, value);
