@@ -9,7 +9,8 @@
 
 enum { OUTPUT_WIDTH_MAX = 10 }; /* sbatch pads a number to at most this many digits */
 
-/* What sbatch puts in place of %j and so on in a batch script, as words of bash. */
+/* What sbatch puts in place of %j and so on in a batch script, as words of bash. %b is the last
+ * digit of %a; before Slurm 24.11 sbatch keeps %b. */
 static const struct replacement {
     char letter;
     bool is_number;
@@ -17,6 +18,7 @@ static const struct replacement {
 } replacements[] = {
     {'A', true, "${SLURM_JOB_ID}", "${SLURM_ARRAY_JOB_ID}"},
     {'a', true, "4294967294", "${SLURM_ARRAY_TASK_ID}"},
+    {'b', true, "4", "$((SLURM_ARRAY_TASK_ID % 10))"},
     {'J', true, "${SLURM_JOB_ID}", "${SLURM_JOB_ID}"},
     {'j', true, "${SLURM_JOB_ID}", "${SLURM_JOB_ID}"},
     {'N', false, "$(uname -n | cut -d. -f1)", "$(uname -n | cut -d. -f1)"},
