@@ -6,6 +6,7 @@
 #include "lib/spec/problems.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -111,6 +112,15 @@ static void replace(struct sbatch_script *script, const struct sbatch_option *op
     *place = *given;
 }
 
+/* Whether a person probably expects that the shell replaces a part of the value. */
+static bool looks_expanded(const char *value)
+{
+    for (const char *at = strchr(value, '$'); at; at = strchr(at + 1, '$'))
+        if (isalpha((unsigned char)at[1]) || (at[1] && strchr("_{(", at[1])))
+            return true;
+    return false;
+}
+
 static void give(struct reader *reader, const struct sbatch_option *option, const char *value,
                  const char *begin)
 {
@@ -123,7 +133,7 @@ static void give(struct reader *reader, const struct sbatch_option *option, cons
         add_problem(reader, SPEC_ERROR, begin, option->name, "it is not UTF-8 text");
         value = "";
     }
-    if (!reader->is_words && strchr(value, '$'))
+    if (!reader->is_words && looks_expanded(value))
         add_problem(reader, SPEC_ERROR, begin, option->name,
                     "sbatch expands no variables in #SBATCH lines: write the value");
     given.value = xstrdup(value);

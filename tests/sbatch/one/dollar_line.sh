@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --time=60 --comment='costs $5, in US$' --wckey=$$
+./train
