@@ -2,7 +2,8 @@
  *
  * A line is read in place. It is copied only if it came in pieces or has escape sequences. A
  * carriage return ends a line as a line feed does, but the row of that line waits, because the next
- * state of the same progress bar may replace it. */
+ * state of the same progress bar may replace it. It waits no longer than a second: a bar may have
+ * the same step, or no step, for the whole run. */
 #include "lib/metrics/extract.h"
 
 #include "lib/error.h"
@@ -19,7 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNREAD_MAX = 96 }; /* bytes of a line that is shown to a person */
+enum {
+    UNREAD_MAX = 96, /* bytes of a line that is shown to a person */
+    PENDING_MS = 1000,
+};
 
 struct extract {
     enum extract_kind kind;
@@ -35,8 +39,11 @@ struct extract {
     char unread[UNREAD_MAX + 1];
     int unread_rank; /* how much `unread` looks like metrics */
 
-    /* The newest state of a progress bar. It is told when the next state has another step. */
+    /* The newest state of a progress bar. It is told when the next state has another step, or after
+     * PENDING_MS. */
     bool has_pending;
+    bool is_pending_told;
+    int64_t pending_ms; /* when extract_flush() first saw a state that waits; -1: not yet */
     struct extract_row pending;
     struct extract_value pending_items[EXTRACT_VALUES_MAX];
     struct text pending_names;
@@ -48,7 +55,7 @@ struct extract {
 
 static void extract_tell_pending(struct extract *extract)
 {
-    if (extract->has_pending)
+    if (extract->has_pending && !extract->is_pending_told)
         extract->found(extract->context, &extract->pending);
     extract->has_pending = false;
 }
@@ -69,6 +76,7 @@ static void extract_keep_pending(struct extract *extract, const struct extract_r
     extract->pending = *row;
     extract->pending.values = extract->pending_items;
     extract->has_pending = true;
+    extract->is_pending_told = false;
 }
 
 /* Sets the step for this line, and for later lines without a step. */
@@ -89,16 +97,36 @@ static void extract_update_step(struct extract *extract)
 
 enum line_end { LINE_FEED, CARRIAGE_RETURN };
 
-/* Whether the row has the step and all values of the pending row. */
+/* Whether the row has the step and all values of the pending row. A NaN or an infinity must not get
+ * lost, so no finite value replaces it. */
 static bool extract_is_newer_state(const struct extract *extract, const struct extract_row *row)
 {
     const struct extract_row *pending = &extract->pending;
     if (!extract->has_pending || pending->has_step != row->has_step ||
         (row->has_step && pending->step != row->step))
         return false;
-    for (size_t i = 0; i < pending->count; i++)
-        if (!values_find(&extract->values, pending->values[i].name))
+    for (size_t i = 0; i < pending->count; i++) {
+        const double *value = values_find(&extract->values, pending->values[i].name);
+        if (!value || (isfinite(*value) && !isfinite(pending->values[i].value)))
             return false;
+    }
+    return true;
+}
+
+/* Whether the row is a state that extract_flush() has told. A bar that stands still, or that ends,
+ * shows its last state again. */
+static bool extract_is_told_state(const struct extract *extract, const struct extract_row *row)
+{
+    const struct extract_row *pending = &extract->pending;
+    if (!extract_is_newer_state(extract, row) || !extract->is_pending_told ||
+        pending->count != row->count)
+        return false;
+    for (size_t i = 0; i < pending->count; i++) {
+        double told = pending->values[i].value;
+        double value = *values_find(&extract->values, pending->values[i].name);
+        if (value != told && !(isnan(value) && isnan(told)))
+            return false;
+    }
     return true;
 }
 
@@ -110,8 +138,14 @@ static void extract_tell(struct extract *extract, enum line_end line_end)
                               .step = extract->step,
                               .values = extract->values.items,
                               .count = extract->values.so_far.count};
+    if (row.count && extract_is_told_state(extract, &row)) {
+        extract->has_pending = line_end == CARRIAGE_RETURN;
+        return;
+    }
     if (extract_is_newer_state(extract, &row))
         extract->has_pending = false;
+    else if (row.count)
+        extract->pending_ms = -1;
     if (row.count || line_end == LINE_FEED)
         extract_tell_pending(extract);
     if (!row.count)
@@ -267,6 +301,19 @@ void extract_feed(struct extract *extract, const void *bytes, size_t size)
             extract_collect(extract, at, (size_t)(end - at));
         at = feed ? feed + 1 : end;
     }
+}
+
+void extract_flush(struct extract *extract, int64_t now_ms)
+{
+    if (!extract->has_pending || extract->is_pending_told)
+        return;
+    if (extract->pending_ms < 0)
+        extract->pending_ms = now_ms;
+    if (now_ms - extract->pending_ms < PENDING_MS)
+        return;
+    extract->found(extract->context, &extract->pending);
+    extract->is_pending_told = true;
+    extract->pending_ms = -1;
 }
 
 void extract_end(struct extract *extract)

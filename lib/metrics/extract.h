@@ -9,7 +9,8 @@
  *
  * Names have lower case letters, digits and `_`, and begin with a letter. A line without a step has
  * the step of the line before. Steps are from 0 to EXTRACT_STEP_MAX. If a progress bar shows
- * several states for one step (with carriage returns), the last state counts. Memory is bounded:
+ * several states for one step (with carriage returns), the last state counts, and each state with a
+ * NaN or an infinity that a finite value would replace. Memory is bounded:
  * the end of a line longer than EXTRACT_LINE_MAX is left out, and so are names after the first
  * EXTRACT_NAMES_MAX. Steps, epochs, wanted names and the names that every trainer uses are counted
  * apart. If a program prints no steps, whole epochs count as steps. There is no I/O. The callback
@@ -70,6 +71,10 @@ int extract_new(const struct extract_options *options, extract_row_found *found,
 void extract_free(struct extract *extract);
 
 void extract_feed(struct extract *extract, const void *bytes, size_t size);
+/* Tells the state of a progress bar that has waited for a second, although a newer state of the
+ * same step may come. The newer state is then a row of its own, unless it has the same values. Call
+ * it a few times a second while a program runs. */
+void extract_flush(struct extract *extract, int64_t now_ms);
 /* Ends the output: the bytes since the last line end are a line of their own. */
 void extract_end(struct extract *extract);
 

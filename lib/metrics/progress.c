@@ -35,6 +35,14 @@ static bool bar_has_step_label(const struct values *values, struct span label)
     return word.size && values_is_step_name(values, &word, 1);
 }
 
+/* Whether a bar with this label counts the steps of the training. */
+static bool bar_is_training(struct span label)
+{
+    static const char *const counts[] = {"steps", "iterations"};
+    struct span word = progress_word(label.at, label.at + label.size);
+    return !label.size || strncasecmp(label.at, "train", 5) == 0 || span_is_any(word, counts, 2);
+}
+
 /* A bar counts steps if it has no label, or one for training. Bars of evaluations in between do not
  * count: they have another total. A bar with an epoch as its label counts the steps of that epoch.
  * As soon as a line has a step beside its bar, bars count no steps: "step 4000: 45%|####    |
@@ -63,10 +71,9 @@ const char *progress_read_bar(struct line_memory *memory, struct values *values,
     }
     bool has_epoch = label.size > 6 && strncasecmp(label.at, "epoch ", 6) == 0 &&
                      number_read(label.at + 6, label_end, NUMBER_PLAIN, &epoch) > 0;
-    bool is_training = !label.size || strncasecmp(label.at, "train", 5) == 0;
     behind += size;
-    if (!size || total != floor(total) || fabs(total) > 1e15 || !(has_epoch || is_training) ||
-        memory->has_bar_with_step)
+    if (!size || total != floor(total) || fabs(total) > 1e15 ||
+        !(has_epoch || bar_is_training(label)) || memory->has_bar_with_step)
         return behind;
     if (has_epoch) {
         values_count_step(values, epoch * total + count);

@@ -43,4 +43,15 @@ static inline void assert_rows(const struct extract_options *options, const char
     free(rows);
 }
 
+struct line_case {
+    const char *line, *rows;
+};
+
+static inline void assert_lines(const struct line_case *cases, size_t count)
+{
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    for (size_t i = 0; i < count; i++)
+        assert_rows(&options, cases[i].line, cases[i].rows);
+}
+
 #endif

@@ -62,17 +62,6 @@ static void every_log_gives_the_expected_rows(void **state)
     free(folder);
 }
 
-struct line_case {
-    const char *line, *rows;
-};
-
-static void assert_lines(const struct line_case *cases, size_t count)
-{
-    struct extract_options options = {.kind = EXTRACT_AUTO};
-    for (size_t i = 0; i < count; i++)
-        assert_rows(&options, cases[i].line, cases[i].rows);
-}
-
 /* Blocks that name no language are examples: a line with an arrow is the row of the line before.
  * Each heading begins a new log. The last heading has no examples. */
 static void the_examples_in_doc_metrics_are_true(void **state)
@@ -127,20 +116,6 @@ static void any_number_of_pairs_may_have_no_separator(void **state)
         {"10 loss 2.5 lr 0.01", ""},
         {"the loss 2.5 was better than 3", ""},
         {"Resuming from step 500", ""},
-    };
-    assert_lines(cases, sizeof cases / sizeof *cases);
-}
-
-static void a_step_with_a_name_wins_over_a_bar(void **state)
-{
-    (void)state;
-    static const struct line_case cases[] = {
-        {"45%|###| 120/266 [00:10<00:12, loss=2.5, step=12]", "{\"step\": 12, \"loss\": 2.5}\n"},
-        {"step 4000: 45%|###| 120/266 [00:10<00:12, loss=2.5]",
-         "{\"step\": 4000, \"loss\": 2.5}\n"},
-        {"45%|###| 120/266 [00:10<00:12] step 4000 loss 2.5", "{\"step\": 4000, \"loss\": 2.5}\n"},
-        {"1%|#| 1/9 [00:10<00:12, loss=2, step=70]\n2%|#| 2/9 [00:10<00:12, loss=1]",
-         "{\"step\": 70, \"loss\": 2}\n{\"step\": 70, \"loss\": 1}\n"},
     };
     assert_lines(cases, sizeof cases / sizeof *cases);
 }
@@ -302,25 +277,6 @@ static void the_name_of_the_step_can_be_given(void **state)
     assert_rows(&options, "iter=3 loss=2", "{\"step\": 3, \"loss\": 2}\n");
 }
 
-static void a_progress_bar_gives_each_step_once(void **state)
-{
-    (void)state;
-    static const struct line_case cases[] = {
-        {"loss=3\rloss=2\rloss=1\n", "{\"loss\": 1}\n"},
-        {"step=1 loss=3\rstep=1 loss=2\rstep=2 loss=1\rdone\n",
-         "{\"step\": 1, \"loss\": 2}\n{\"step\": 2, \"loss\": 1}\n"},
-        {"step=1 loss=3\racc=2\n", "{\"step\": 1, \"loss\": 3}\n{\"step\": 1, \"acc\": 2}\n"},
-        {"loss=1\r\nloss=2\r\n", "{\"loss\": 1}\n{\"loss\": 2}\n"},
-        {"step=1 loss=3\rstep=1 loss=2", "{\"step\": 1, \"loss\": 2}\n"},
-        {" 10%|#  | 10/100 [00:01<00:09, 10it/s]\rloss=1\n", "{\"step\": 10, \"loss\": 1}\n"},
-        /* the bar of an evaluation does not turn the steps back */
-        {" 10%|#  | 10/100 [0]\n 50%|## | 1/2 [0]\nloss=1\n", "{\"step\": 10, \"loss\": 1}\n"},
-        {"Epoch 2: 10%|#  | 10/100 [0, loss=1]\n", "{\"step\": 210, \"loss\": 1}\n"},
-        {"Map: 10%|#  | 10/100 [0]\nloss=1\n", "{\"loss\": 1}\n"},
-    };
-    assert_lines(cases, sizeof cases / sizeof *cases);
-}
-
 /* Each line might be a state of a bar until the line feed comes. */
 static void a_line_that_ends_with_a_carriage_return_keeps_its_values(void **state)
 {
@@ -335,22 +291,6 @@ static void a_line_that_ends_with_a_carriage_return_keeps_its_values(void **stat
     assert_non_null(strstr(plain, "\"a255\": 255}"));
     free(plain);
     text_fini(&line);
-}
-
-static void many_states_of_a_bar_are_one_row(void **state)
-{
-    (void)state;
-    struct extract_options options = {.kind = EXTRACT_AUTO};
-    struct text text = {0};
-    for (int i = 0; i < 100000; i++)
-        text_addf(&text, "\rstep=%d loss=%d", i / 10000, i);
-    char *rows = rows_of(&options, text_string(&text), text.size, 4096);
-    size_t count = 0;
-    for (const char *at = rows; (at = strchr(at, '\n')); at++)
-        count++;
-    assert_int_equal(count, 10);
-    free(rows);
-    text_fini(&text);
 }
 
 static void a_file_of_json_lines_is_read_strictly(void **state)
@@ -569,15 +509,12 @@ int main(void)
         cmocka_unit_test(nan_is_also_a_number_without_a_separator),
         cmocka_unit_test(the_examples_in_doc_metrics_are_true),
         cmocka_unit_test(any_number_of_pairs_may_have_no_separator),
-        cmocka_unit_test(a_step_with_a_name_wins_over_a_bar),
         cmocka_unit_test(names_become_plain),
         cmocka_unit_test(a_line_without_a_step_has_the_last_step),
         cmocka_unit_test(a_negative_number_is_no_step),
         cmocka_unit_test(a_count_that_restarts_in_each_epoch_becomes_one_count),
         cmocka_unit_test(the_name_of_the_step_can_be_given),
-        cmocka_unit_test(a_progress_bar_gives_each_step_once),
         cmocka_unit_test(a_line_that_ends_with_a_carriage_return_keeps_its_values),
-        cmocka_unit_test(many_states_of_a_bar_are_one_row),
         cmocka_unit_test(a_file_of_json_lines_is_read_strictly),
         cmocka_unit_test(hostile_output_costs_neither_memory_nor_time),
         cmocka_unit_test(the_end_of_a_long_line_is_left_out),

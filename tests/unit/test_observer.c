@@ -7,6 +7,7 @@
 #include "lib/metrics/extract.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/told_checkpoint.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 #include "worker/node/observer.h"
 #include "worker/process/environment.h"
@@ -40,11 +41,20 @@ struct world {
     struct journal *journal;
     struct observer *observer;
     struct text told; /* all warnings so far */
+    enum stop_reason cause;
 };
 
 static void nothing(void *context)
 {
     (void)context;
+}
+
+static void note_stop(void *context, enum stop_reason cause, const char *message, json_t *verdict)
+{
+    struct world *world = context;
+    (void)message;
+    (void)verdict;
+    world->cause = cause;
 }
 
 static void world_observe(struct world *world)
@@ -56,14 +66,16 @@ static void world_observe(struct world *world)
         .journal = world->journal,
         .is_first_node = true,
         .channel = world->channel,
+        .stop = note_stop,
         .urgent = nothing,
+        .context = world,
     };
     assert_int_equal(observer_new(&options, &world->observer, &err), 0);
 }
 
 static void world_init_joined(struct world *world, const char *spec, const char *join)
 {
-    *world = (struct world){.folder = "/tmp/phased-test-XXXXXX"};
+    *world = (struct world){.folder = "/tmp/phased-test-XXXXXX", .cause = STOP_REASON_COUNT};
     assert_non_null(mkdtemp(world->folder));
     world->path = text_format("%s/n1.jsonl", world->folder);
     world->channel = text_format("%s/channel", world->folder);
@@ -265,6 +277,19 @@ static void values_before_the_first_step_have_the_step_of_the_checkpoint(void **
     world_fini(&world);
 }
 
+/* Such a bar has no step, and no line feed until the run ends. */
+static void a_bar_without_a_step_is_judged_while_it_runs(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, "{}");
+    world_print(&world, "\rSampling: | 10/? [0, loss=2.5]\rSampling: | 11/? [0, loss=nan]\r");
+    world_pass(&world, 1);
+    world_pass(&world, 1);
+    assert_int_equal(world.cause, STOP_NAN);
+    world_fini(&world);
+}
+
 static void write_text(const char *path, const char *mode, const char *content)
 {
     FILE *file = fopen(path, mode);
@@ -358,6 +383,7 @@ int main(void)
         cmocka_unit_test(a_checkpoint_that_is_announced_and_found_is_reported_once),
         cmocka_unit_test(missing_metrics_are_reported_once_after_three_minutes),
         cmocka_unit_test(values_before_the_first_step_have_the_step_of_the_checkpoint),
+        cmocka_unit_test(a_bar_without_a_step_is_judged_while_it_runs),
         cmocka_unit_test(the_join_script_may_print_metrics_that_groups_do_not),
         cmocka_unit_test(many_names_hide_no_name_of_a_check_and_are_reported_once),
         cmocka_unit_test(many_names_hide_no_name_of_the_speed),

@@ -496,6 +496,8 @@ void observer_look(struct observer *observer)
 {
     int64_t now_ms = clock_steady_ms();
     observer_look_at_files(observer);
+    if (observer->extract)
+        extract_flush(observer->extract, now_ms);
     rows_flush(&observer->rows);
     observer_judge(observer);
     observer_look_for_names(observer);
