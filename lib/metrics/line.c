@@ -587,4 +587,5 @@ void line_read(struct line_memory *memory, struct values *values, const char *te
     for (size_t i = 0; i < line.kept_count; i++)
         if (names_step || line_is_known_metric(&line.kept[i]))
             line_add(&line, &line.kept[i]);
+    progress_note_metrics(memory, values, has_bar);
 }

@@ -10,7 +10,10 @@ struct values;
 
 /* What is remembered from line to line. Zero-initialised. */
 struct line_memory {
-    int64_t bar_total;      /* the total of the first bar without a label, which counts steps */
+    int64_t bar_total;      /* the total of the bar that counts steps; 0: no such bar has come */
+    int64_t bar_before;     /* the total of the bar that counted before */
+    bool bar_gives_way;     /* the bar ended before any metric came: it may not be the training */
+    bool has_metric;        /* a metric came since the first bar */
     bool has_bar_with_step; /* a line named a step beside its bar: bars count other things */
 };
 

@@ -43,10 +43,42 @@ static bool bar_is_training(struct span label)
     return !label.size || strncasecmp(label.at, "train", 5) == 0 || span_is_any(word, counts, 2);
 }
 
-/* A bar counts steps if it has no label, or one for training. Bars of evaluations in between do not
- * count: they have another total. A bar with an epoch as its label counts the steps of that epoch.
- * As soon as a line has a step beside its bar, bars count no steps: "step 4000: 45%|####    |
- * 120/266". */
+/* Returns the step that a bar without a label tells. -1: the bar does not count steps.
+ *
+ * The first bar counts, and other totals are bars of evaluations. But a bar that ends before any
+ * metric comes may be a download or a first evaluation. It gives way to any larger bar, and to any
+ * other bar until a metric comes. If the other bar is smaller and ends before any metric, too, both
+ * were an epoch and its evaluation: the larger bar counts again. */
+static double bar_step(struct line_memory *memory, double count, double total)
+{
+    bool is_other = memory->bar_total != (int64_t)total, is_over = count == total;
+    bool is_larger = memory->bar_total < (int64_t)total;
+    bool gives_way = memory->bar_gives_way && (is_larger || !memory->has_metric);
+    if (is_other && memory->bar_total && !gives_way)
+        return -1;
+    if (is_other)
+        memory->bar_before = memory->bar_total;
+    memory->bar_total = (int64_t)total;
+    memory->bar_gives_way =
+        is_over && (!memory->has_metric || (!is_other && memory->bar_gives_way));
+    if (memory->bar_gives_way && memory->bar_before > memory->bar_total)
+        memory->bar_total = memory->bar_before;
+    return is_over ? (double)memory->bar_total : count;
+}
+
+void progress_note_metrics(struct line_memory *memory, const struct values *values, bool has_bar)
+{
+    bool is_settled = memory->has_metric && !memory->bar_gives_way;
+    if (!memory->bar_total || is_settled || !values_has_known_metric(values))
+        return;
+    memory->has_metric = true;
+    if (has_bar && values->so_far.step_rank == VALUES_STEP_COUNTED)
+        memory->bar_gives_way = false;
+}
+
+/* A bar counts steps if it has no label, or one for training: bar_step() says which. A bar with an
+ * epoch as its label counts the steps of that epoch. As soon as a line has a step beside its bar,
+ * bars count no steps: "step 4000: 45%|####    | 120/266". */
 const char *progress_read_bar(struct line_memory *memory, struct values *values, const char *at,
                               const char *end)
 {
@@ -75,14 +107,7 @@ const char *progress_read_bar(struct line_memory *memory, struct values *values,
     if (!size || total != floor(total) || fabs(total) > 1e15 ||
         !(has_epoch || bar_is_training(label)) || memory->has_bar_with_step)
         return behind;
-    if (has_epoch) {
-        values_count_step(values, epoch * total + count);
-        return behind;
-    }
-    if (!memory->bar_total)
-        memory->bar_total = (int64_t)total;
-    if (memory->bar_total == (int64_t)total)
-        values_count_step(values, count);
+    values_count_step(values, has_epoch ? epoch * total + count : bar_step(memory, count, total));
     return behind;
 }
 

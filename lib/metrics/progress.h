@@ -2,6 +2,8 @@
 #ifndef PHASED_LIB_METRICS_PROGRESS_H
 #define PHASED_LIB_METRICS_PROGRESS_H
 
+#include <stdbool.h>
+
 struct line_memory;
 struct values;
 
@@ -9,6 +11,10 @@ struct values;
  * that it counts. Returns where the bar ends; `at` if the line has no bar. */
 const char *progress_read_bar(struct line_memory *memory, struct values *values, const char *at,
                               const char *end);
+
+/* Call it when a line has been read: metrics show which bar is the training. Only the names that
+ * every trainer uses count, because a program may also print its settings. */
+void progress_note_metrics(struct line_memory *memory, const struct values *values, bool has_bar);
 
 /* If `at` has an epoch and how far the program is in the epoch: adds the epoch, counts the step
  * that follows from both, and returns the end. Otherwise returns NULL.

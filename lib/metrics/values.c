@@ -287,6 +287,16 @@ bool values_is_known_metric(struct span word)
            (begin && span_is_any(last, ends, sizeof ends / sizeof *ends));
 }
 
+bool values_has_known_metric(const struct values *values)
+{
+    bool is_known = false;
+    for (size_t i = 0; i < values->so_far.count && !is_known; i++) {
+        struct span name = {.at = values->items[i].name, .size = strlen(values->items[i].name)};
+        is_known = values_is_known_metric(name);
+    }
+    return is_known;
+}
+
 uint32_t values_round(struct values *values)
 {
     bool comes_again = values->round == 0 && values->so_far.count;

@@ -86,6 +86,8 @@ bool values_is_step_name(const struct values *values, const struct span *words, 
 
 /* Whether programs give this name to metrics only: loss, lr, val_acc. */
 bool values_is_known_metric(struct span word);
+/* Whether the line has such a metric. */
+bool values_has_known_metric(const struct values *values);
 
 /* For streams without steps: returns the round of this line, from 1. A round ends when a name comes
  * again. */

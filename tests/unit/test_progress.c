@@ -70,6 +70,43 @@ static void a_finite_value_does_not_replace_a_nan(void **state)
     assert_lines(cases, sizeof cases / sizeof *cases);
 }
 
+#define BAR(count, total) " 1%|# | " #count "/" #total " [0]\n"
+#define ROW(step)         "{\"step\": " #step ", \"loss\": 2}\n"
+
+static void a_bar_before_the_training_does_not_fix_the_steps(void **state)
+{
+    (void)state;
+    static const struct line_case cases[] = {
+        /* a first evaluation */
+        {BAR(20, 20) BAR(10, 1000) "loss=2\n" BAR(20, 1000) "loss=2\n", ROW(10) ROW(20)},
+        {BAR(1, 20) BAR(20, 20) "val_loss: 2.5\n" BAR(20, 20) BAR(10, 1000) "loss=2\n",
+         "{\"step\": 20, \"val_loss\": 2.5}\n" ROW(10)},
+        /* downloads */
+        {BAR(9912422, 9912422) BAR(28881, 28881) BAR(94, 938) "loss=2\n" BAR(95, 938) "loss=2\n",
+         ROW(94) ROW(95)},
+        {BAR(9, 9) " 1%|# | 1/5 [0, loss=2]\n 1%|# | 2/5 [0, loss=2]\n", ROW(1) ROW(2)},
+    };
+    assert_lines(cases, sizeof cases / sizeof *cases);
+}
+
+static void the_bar_of_an_evaluation_does_not_count_after_an_epoch(void **state)
+{
+    (void)state;
+    static const struct line_case cases[] = {
+        /* both bars end before the first metric */
+        {BAR(938, 938) BAR(1, 157) BAR(157, 157) "loss=2\n" BAR(9, 938) BAR(5, 157) "loss=2\n",
+         ROW(938) ROW(9)},
+        {BAR(938, 938) "loss=2\n" BAR(1, 157) "loss=2\n" BAR(9, 938) "loss=2\n",
+         ROW(938) ROW(938) ROW(9)},
+        /* the epochs have metrics, and an evaluation is longer */
+        {BAR(1, 10) "loss=2\n" BAR(10, 10) BAR(1, 20) "loss=2\n" BAR(20, 20) BAR(3, 10) "loss=2\n",
+         ROW(1) ROW(10) ROW(3)},
+        {" 1%|# | 10/10 [0, loss=2]\n" BAR(1, 20) "loss=2\n", ROW(10) ROW(10)},
+        {BAR(10, 10) BAR(10, 10) BAR(2, 10) "loss=2\n" BAR(1, 20) "loss=2\n", ROW(2) ROW(2)},
+    };
+    assert_lines(cases, sizeof cases / sizeof *cases);
+}
+
 /* A part of the output, and then the time passes. */
 struct part {
     const char *bytes;
@@ -140,6 +177,8 @@ int main(void)
         cmocka_unit_test(a_step_with_a_name_wins_over_a_bar),
         cmocka_unit_test(a_progress_bar_gives_each_step_once),
         cmocka_unit_test(many_states_of_a_bar_are_one_row),
+        cmocka_unit_test(a_bar_before_the_training_does_not_fix_the_steps),
+        cmocka_unit_test(the_bar_of_an_evaluation_does_not_count_after_an_epoch),
         cmocka_unit_test(a_finite_value_does_not_replace_a_nan),
         cmocka_unit_test(a_state_of_a_bar_waits_no_longer_than_a_second),
         cmocka_unit_test(a_state_that_was_told_is_told_again_only_with_other_values),
