@@ -540,7 +540,7 @@ static void line_read_next(struct line *line)
     char next = line->at + 1 < line->end ? line->at[1] : ' ';
     if ((isalnum(c) || c == '_') && line_read_logger(line))
         return;
-    const char *behind = progress_read_epoch(line->values, line->at, line->end);
+    const char *behind = progress_read_epoch(line->values, line->begin, line->at, line->end);
     if (behind) {
         line_end_segment(line);
         line->at = behind;

@@ -26,6 +26,23 @@ static struct span progress_word(const char *at, const char *end)
     return word;
 }
 
+static struct span progress_letters(const char *at, const char *end)
+{
+    struct span word = {.at = at};
+    while (at + word.size < end && isalpha((unsigned char)at[word.size]))
+        word.size++;
+    return word;
+}
+
+/* Whether the word means an evaluation. Its steps are not those of the training. */
+static bool progress_is_evaluation(struct span word)
+{
+    static const char *const words[] = {"val",        "valid", "validate", "validation",
+                                        "validating", "eval",  "evaluate", "evaluation",
+                                        "evaluating", "test",  "testing",  "dev"};
+    return span_is_any(word, words, sizeof words / sizeof *words);
+}
+
 /* --- Bars ------------------------------------------------------------------------------------- */
 
 /* Whether the label of a bar is a step: "step 4000: 45%|####". */
@@ -35,7 +52,18 @@ static bool bar_has_step_label(const struct values *values, struct span label)
     return word.size && values_is_step_name(values, &word, 1);
 }
 
-/* Whether a bar with this label counts the steps of the training. */
+static bool bar_is_evaluation(struct span label)
+{
+    for (const char *at = label.at, *end = at + label.size; at < end; at++) {
+        struct span word = progress_letters(at, end);
+        if (progress_is_evaluation(word))
+            return true;
+        at += word.size;
+    }
+    return false;
+}
+
+/* Whether a bar with this label, which names no epoch, counts the steps of the training. */
 static bool bar_is_training(struct span label)
 {
     static const char *const counts[] = {"steps", "iterations"};
@@ -77,8 +105,9 @@ void progress_note_metrics(struct line_memory *memory, const struct values *valu
 }
 
 /* A bar counts steps if it has no label, or one for training: bar_step() says which. A bar with an
- * epoch as its label counts the steps of that epoch. As soon as a line has a step beside its bar,
- * bars count no steps: "step 4000: 45%|####    | 120/266". */
+ * epoch as its label counts the steps of that epoch. A bar whose label has a word for an evaluation
+ * counts none. As soon as a line has a step beside its bar, bars count no steps: "step 4000:
+ * 45%|####    | 120/266". */
 const char *progress_read_bar(struct line_memory *memory, struct values *values, const char *at,
                               const char *end)
 {
@@ -105,7 +134,8 @@ const char *progress_read_bar(struct line_memory *memory, struct values *values,
                      number_read(label.at + 6, label_end, NUMBER_PLAIN, &epoch) > 0;
     behind += size;
     if (!size || total != floor(total) || fabs(total) > 1e15 ||
-        !(has_epoch || bar_is_training(label)) || memory->has_bar_with_step)
+        !(has_epoch || bar_is_training(label)) || bar_is_evaluation(label) ||
+        memory->has_bar_with_step)
         return behind;
     values_count_step(values, has_epoch ? epoch * total + count : bar_step(memory, count, total));
     return behind;
@@ -146,7 +176,19 @@ static bool epoch_is_batch(struct span word)
     return epoch_is_word(word, "batch") || epoch_is_word(word, "batches");
 }
 
-const char *progress_read_epoch(struct values *values, const char *at, const char *end)
+/* Whether the word before `at` means an evaluation: "Val Epoch: [1][10/100]", "[test] Epoch". */
+static bool epoch_is_of_evaluation(const char *begin, const char *at)
+{
+    while (at > begin && strchr(" []()", at[-1]))
+        at--;
+    const char *end = at;
+    while (at > begin && isalpha((unsigned char)at[-1]))
+        at--;
+    return progress_is_evaluation(progress_letters(at, end));
+}
+
+const char *progress_read_epoch(struct values *values, const char *begin, const char *at,
+                                const char *end)
 {
     double epoch, epochs, count, total;
     struct span name = progress_word(at, end);
@@ -175,6 +217,7 @@ const char *progress_read_epoch(struct values *values, const char *at, const cha
     if (!is_list && !epoch_is_batch(word))
         return NULL;
     values_add(values, &name, 1, -1, epoch);
-    values_count_step(values, epoch * total + count);
+    if (!epoch_is_of_evaluation(begin, name.at))
+        values_count_step(values, epoch * total + count);
     return at;
 }

@@ -17,12 +17,14 @@ const char *progress_read_bar(struct line_memory *memory, struct values *values,
 void progress_note_metrics(struct line_memory *memory, const struct values *values, bool has_bar);
 
 /* If `at` has an epoch and how far the program is in the epoch: adds the epoch, counts the step
- * that follows from both, and returns the end. Otherwise returns NULL.
+ * that follows from both, and returns the end. Otherwise returns NULL. Counts no step if the word
+ * before `at` means an evaluation; the line begins at `begin`.
  *
  *   Epoch [1/10], Step [100/600]     | epoch 1 | 200/2983 batches |
  *   Epoch: [0][10/100]               Train Epoch: 1 [640/60000 (1%)]
  *
  * Does not read `Epoch 2 step 50/1000`: this step may count the whole run. */
-const char *progress_read_epoch(struct values *values, const char *at, const char *end);
+const char *progress_read_epoch(struct values *values, const char *begin, const char *at,
+                                const char *end);
 
 #endif

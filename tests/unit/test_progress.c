@@ -107,6 +107,25 @@ static void the_bar_of_an_evaluation_does_not_count_after_an_epoch(void **state)
     assert_lines(cases, sizeof cases / sizeof *cases);
 }
 
+#define TRAIN     "Epoch 3/10 [train]: 100%|## | 1000/1000 [0]\n"
+#define EPOCH_ROW "{\"step\": 4000, \"epoch\": 3, \"loss\": 2}\n"
+
+static void the_bar_of_an_evaluation_within_an_epoch_does_not_count(void **state)
+{
+    (void)state;
+    static const struct line_case cases[] = {
+        {TRAIN "Epoch 3/10 [val]: 100%|## | 20/20 [0]\nloss=2\n", ROW(4000)},
+        {TRAIN "Epoch 3 validation: 100%|## | 20/20 [0, loss=2]\n", ROW(4000)},
+        {TRAIN "Epoch 3 (Eval) 100%|## | 20/20 [0, loss=2]\n", ROW(4000)},
+        {TRAIN "Epoch 3 test_loader: 100%|## | 20/20 [0, loss=2]\n", ROW(4000)},
+        {TRAIN "Train/dev: 100%|## | 20/20 [0, loss=2]\n", ROW(4000)},
+        {"Epoch 3 device 0, latest values: 1%|# | 20/100 [0, loss=2]\n", ROW(320)},
+        {TRAIN "Val Epoch: [3][10/20] loss: 2\n", EPOCH_ROW},
+        {TRAIN "[test] Epoch: 3 [10/20 (50%)] loss: 2\n", EPOCH_ROW},
+    };
+    assert_lines(cases, sizeof cases / sizeof *cases);
+}
+
 /* A part of the output, and then the time passes. */
 struct part {
     const char *bytes;
@@ -179,6 +198,7 @@ int main(void)
         cmocka_unit_test(many_states_of_a_bar_are_one_row),
         cmocka_unit_test(a_bar_before_the_training_does_not_fix_the_steps),
         cmocka_unit_test(the_bar_of_an_evaluation_does_not_count_after_an_epoch),
+        cmocka_unit_test(the_bar_of_an_evaluation_within_an_epoch_does_not_count),
         cmocka_unit_test(a_finite_value_does_not_replace_a_nan),
         cmocka_unit_test(a_state_of_a_bar_waits_no_longer_than_a_second),
         cmocka_unit_test(a_state_that_was_told_is_told_again_only_with_other_values),
