@@ -21,7 +21,8 @@ struct guard {
     uint64_t due;            /* the look of the next judgement */
 };
 
-/* A metric that must be finite. */
+/* A metric that must be finite. Infinities before its first finite value are placeholders, such as
+ * best_val_loss=inf: they count as if the metric had not come. */
 struct loss {
     char *name;
     int64_t fine_step; /* the newest step at which the metric was finite */
@@ -314,11 +315,17 @@ static void guards_try(struct guards *guards, double elapsed_s)
     json_decref(facts);
 }
 
-static struct loss *guards_loss(struct guards *guards, const char *name)
+/* Returns NULL if no value of the metric has counted yet. */
+static struct loss *guards_find_loss(const struct guards *guards, const char *name)
 {
     for (size_t i = 0; i < guards->loss_count; i++)
         if (text_equal(guards->losses[i].name, name))
             return &guards->losses[i];
+    return NULL;
+}
+
+static struct loss *guards_add_loss(struct guards *guards, const char *name)
+{
     guards->losses = xrealloc(guards->losses, (guards->loss_count + 1) * sizeof *guards->losses);
     struct loss *loss = &guards->losses[guards->loss_count++];
     *loss = (struct loss){.name = xstrdup(name), .fine_step = guards->begin_step};
@@ -336,7 +343,10 @@ static void guards_look_for_nan(struct guards *guards, int64_t step,
 {
     if (guards->nan_ok || guards->nan || !strstr(value->name, "loss"))
         return;
-    struct loss *loss = guards_loss(guards, value->name);
+    struct loss *loss = guards_find_loss(guards, value->name);
+    if (!loss && isinf(value->value))
+        return;
+    loss = loss ? loss : guards_add_loss(guards, value->name);
     if (!isfinite(value->value)) {
         guards->nan = text_format("%s is %s at step %lld", value->name,
                                   isnan(value->value) ? "nan" : "infinite", (long long)step);

@@ -3,10 +3,11 @@
  * The caller adds values as they are read, and guards_judge() evaluates the guards. A guard's
  * verdict is told when the guard fails for the first time, and again when it fails after it has
  * passed. If a guard or `until` cannot be judged, its verdict is told once, and the run goes on.
- * A check that takes too long is judged more and more rarely. A NaN or an infinite value in any
- * metric with `loss` in its name also stops the run, unless the phase has nan_ok. `until` ends the
- * run successfully when its condition is true and no guard has failed. Only metrics that guards and
- * `until` use are kept, so that a run of a million steps needs little memory. */
+ * A check that takes too long is judged more and more rarely. A NaN in any metric with `loss` in
+ * its name also stops the run, unless the phase has nan_ok. So does an infinity, after the metric
+ * has been finite. `until` ends the run successfully when its condition is true and no guard has
+ * failed. Only metrics that guards and `until` use are kept, so that a run of a million steps needs
+ * little memory. */
 #ifndef PHASED_LIB_METRICS_GUARDS_H
 #define PHASED_LIB_METRICS_GUARDS_H
 

@@ -167,7 +167,7 @@ teardown() {
     start_lead 2
     await_lead
     [ "$(journal 2 n1 'select(.type == "metric") | .values.loss')" = nan ]
-    new_run 3 "{\"run\": $(script 'echo step=9 train_loss=inf')}"
+    new_run 3 "{\"run\": $(script 'echo step=8 train_loss=2; echo step=9 train_loss=inf')}"
     start_lead 3
     await_lead 1
     [ "$(outcome 3 '[.outcome, .cause]')" = '["failed","nan"]' ]

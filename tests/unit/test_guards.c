@@ -53,8 +53,8 @@ static void only_a_metric_named_loss_must_be_finite(void **state)
     } rows[] = {
         {"{}", "loss", 2.5, GUARDS_FINE, ""},
         {"{}", "loss", NAN, GUARDS_NAN, "loss is nan at step 7"},
-        {"{}", "val_loss", INFINITY, GUARDS_NAN, "val_loss is infinite at step 7"},
-        {"{}", "losses_1", -INFINITY, GUARDS_NAN, "losses_1 is infinite at step 7"},
+        {"{}", "val_loss", NAN, GUARDS_NAN, "val_loss is nan at step 7"},
+        {"{}", "losses_1", INFINITY, GUARDS_FINE, ""},
         {"{}", "grad_norm", NAN, GUARDS_FINE, ""},
         {"{\"nan_ok\": true}", "loss", NAN, GUARDS_FINE, ""},
     };
@@ -70,6 +70,43 @@ static void only_a_metric_named_loss_must_be_finite(void **state)
         text_fini(&told);
         text_fini(&message);
     }
+}
+
+/* Programs print an infinity before the first evaluation: best_val_loss=inf. */
+static void an_infinite_loss_stops_a_run_after_it_has_been_finite(void **state)
+{
+    (void)state;
+    json_t *spec;
+    struct text told = {0}, message = {0};
+    struct guards *guards = guards_of("{}", &spec);
+    assert_int_equal(judge(guards, 7, "best_val_loss", INFINITY, &told, &message), GUARDS_FINE);
+    assert_int_equal(judge(guards, 8, "loss", 2.5, &told, &message), GUARDS_FINE);
+    assert_int_equal(judge(guards, 9, "best_val_loss", INFINITY, &told, &message), GUARDS_FINE);
+    assert_int_equal(judge(guards, 10, "best_val_loss", 2, &told, &message), GUARDS_FINE);
+    assert_int_equal(judge(guards, 11, "best_val_loss", -INFINITY, &told, &message), GUARDS_NAN);
+    assert_string_equal(text_string(&message), "best_val_loss is infinite at step 11");
+    guards_free(guards);
+    json_decref(spec);
+    text_fini(&told);
+    text_fini(&message);
+}
+
+/* Otherwise checkpoints would pile up if a program prints max_loss=inf once, among its settings. */
+static void a_placeholder_holds_no_checkpoint_back(void **state)
+{
+    (void)state;
+    json_t *spec;
+    struct guards *guards = guards_of("{}", &spec);
+    struct guards_reason reason = {0};
+    const struct extract_value placeholder = {"val_loss", INFINITY}, broken = {"val_loss", NAN};
+    guards_add(guards, 50, 50, &placeholder);
+    assert_true(guards_vouched(guards) == INT64_MAX);
+    guards_add(guards, 60, 60, &broken);
+    assert_int_equal(guards_judge(guards, 60, note_verdict, NULL, &reason), GUARDS_NAN);
+    assert_true(reason.since == 1);
+    free(reason.message);
+    guards_free(guards);
+    json_decref(spec);
 }
 
 static void a_warning_is_reported_each_time_it_begins_and_stops_nothing(void **state)
@@ -154,7 +191,7 @@ static void guards_know_from_which_step_checkpoints_may_become_suspect(void **st
         {"the first NaN", "{}", 25, 1, 1, NAN, 25, 25},
         {"also that in a batch", "{}", 25, 40, 1, NAN, 25, 25},
         {"after the last finite value of what comes rarely", "{}", 25, 1, 10, NAN, 21, 21},
-        {"what has never been finite", "{}", 0, 1, 10, INFINITY, 1, 1},
+        {"what has never been finite", "{}", 0, 1, 10, NAN, 1, 1},
         {"nothing where NaN may come", "{\"nan_ok\": true}", 25, 1, 1, NAN, -1, INT64_MAX},
     };
     (void)state;
@@ -431,6 +468,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_metric_named_loss_must_be_finite),
+        cmocka_unit_test(an_infinite_loss_stops_a_run_after_it_has_been_finite),
+        cmocka_unit_test(a_placeholder_holds_no_checkpoint_back),
         cmocka_unit_test(a_warning_is_reported_each_time_it_begins_and_stops_nothing),
         cmocka_unit_test(a_guard_that_cannot_be_judged_is_reported_once_and_stops_nothing),
         cmocka_unit_test(a_guard_waits_for_its_window_and_then_stops),
