@@ -335,6 +335,17 @@ teardown() {
     [ "$(journal 1 lead 'select(.type == "stopping") | .why')" = timed_out ]
 }
 
+@test "the lead ignores the signals that ask a program to save or to end with its terminal" {
+    new_run 1 "{\"run\": $(script 'echo ready; until [ -e $PHASED_RUN_DIR/over ]; do sleep 0.1; done')}"
+    start_lead 1
+    await grep -qs ready "$home/phase/1/log/rank-0.log"
+    kill -USR1 "$lead"
+    kill -HUP "$lead"
+    touch "$home/phase/1/over"
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+}
+
 @test "the loss of an agent is a node failure, and the end of its journal is known" {
     new_run 1 "{$two_by_two, \"run\": $(script 'echo step=1 loss=1; echo ready; sleep 1000')}"
     start_lead 1 2

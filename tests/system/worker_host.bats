@@ -84,6 +84,17 @@ requeues() {
     [ -e "$home/job2/job.log" ]
 }
 
+@test "the host ignores the signals that ask a program to save or to end with its terminal" {
+    host_run 1 "{\"run\": $(trains 1)}"
+    start_host
+    await trains_now 1
+    kill -USR1 "$lead"
+    kill -HUP "$lead"
+    echo 0 >"$home/done-1"
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+}
+
 @test "a guest may join a running job, even after the first run is over" {
     host_run 1 "{\"run\": $(trains 1)}"
     start_host

@@ -412,6 +412,8 @@ static void host_init(struct host *host, const char *job_dir)
     host->job_dir = job_dir;
     host->program = place_self();
     host->life = phase_life_own();
+    (void)signal(SIGHUP, SIG_IGN); /* as a lead: its end would be the end of all runs */
+    (void)signal(SIGUSR1, SIG_IGN);
     uv_loop_init(&host->loop);
     uv_signal_init(&host->loop, &host->term);
     uv_signal_init(&host->loop, &host->interrupt);

@@ -247,6 +247,9 @@ static void lead_init(struct lead *lead, const char *job_dir)
     lead->agents = xcalloc(lead->count, sizeof *lead->agents);
     lead->paces = xcalloc(lead->count, sizeof *lead->paces);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
+    if (!lead->is_guest) /* people send it to a batch script whose program saves at this signal */
+        (void)signal(SIGUSR1, SIG_IGN);
     uv_loop_init(&lead->loop);
     uv_signal_init(&lead->loop, &lead->term);
     uv_signal_init(&lead->loop, &lead->interrupt);
