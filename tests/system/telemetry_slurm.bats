@@ -108,3 +108,32 @@ SPEC
     run phasectl gpus 1/ladder
     [[ $status = 1 && $output == *"a matrix has no runs of its own; ask for a member, such as 1/ladder.1"* ]]
 }
+
+# As in phased-spec(5). Megatron-LM prints its metrics on the last rank.
+@test "the last rank of two nodes prints the metrics, and phased reads them from a file" {
+    phasectl daemon start
+    cat >"$PHASED_HOME/train.sh" <<'TRAIN'
+[ $RANK = $((WORLD_SIZE - 1)) ] || exit 0
+echo " iteration       10/      20 | elapsed time per iteration (ms): 123.4 | lm loss: 6.1E+00 |"
+echo " iteration       20/      20 | elapsed time per iteration (ms): 123.4 | lm loss: 2.5E+00 |"
+TRAIN
+    cd "$PHASED_HOME"
+    workflow=$(submit <<'SPEC'
+name: last
+phases:
+  train:
+    resources: {nodes: 2, gpus: 2, time: 10m}
+    launch: rank
+    preflight: off
+    metrics: {file: $PHASED_OUT/metrics.jsonl}
+    run: |
+      [ $RANK != $((WORLD_SIZE - 1)) ] ||
+        exec > >(tee >(phase-worker extract >>$PHASED_OUT/metrics.jsonl)) 2>&1
+      exec bash train.sh
+    gate: {low: last(lm_loss) == 2.5}
+SPEC
+)
+    eventually 60 state "$workflow" succeeded
+    phasectl logs "$workflow/train" --rank all | grep -q 'lm loss: 2.5E+00'
+    [ "$(phasectl events "$workflow" | grep -c 'printed no value')" = 0 ]
+}

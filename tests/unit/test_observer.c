@@ -190,7 +190,7 @@ static void the_join_script_may_print_metrics_that_groups_do_not(void **state)
     world_pass(&world, 600);
     observer_look_last(world.observer, OBSERVER_ENDED_WELL);
     expect_warnings(&world, "");
-    observer_join(world.observer);
+    observer_all_ended(world.observer);
     world_pass(&world, 1);
     world_print(&world, "step 1 | loss: 2.5 | lss: 2\n");
     observer_look_last(world.observer, OBSERVER_ENDED_WELL);

@@ -69,6 +69,7 @@ int extract_main(char **words)
         if (size < 0)
             break;
         extract_feed(extract, chunk, (size_t)size);
+        (void)fflush(stdout); /* a training may write into the pipe; ferror() shows a failure */
     }
     if (size < 0)
         (void)fprintf(stderr, "phase-worker extract: cannot read the log: %s\n", strerror(errno));

@@ -172,10 +172,21 @@ static void node_run_end(struct node_run *run)
     json_decref(report.failed);
 }
 
+static void node_run_look_last(struct node_run *run)
+{
+    bool is_bad = run->crew && (crew_failed(run->crew) || crew_was_cut_off(run->crew));
+    if (run->observer)
+        observer_look_last(run->observer, is_bad ? OBSERVER_ENDED_BADLY : OBSERVER_ENDED_WELL);
+}
+
 void node_run_finish(struct node_run *run)
 {
-    if (run->state == NODE_RUN_GONE)
-        node_run_end(run);
+    if (run->state != NODE_RUN_GONE)
+        return;
+    if (run->observer)
+        observer_all_ended(run->observer);
+    node_run_look_last(run); /* other nodes may have written to the file of metrics meanwhile */
+    node_run_end(run);
 }
 
 static void node_run_warn_of_lost_lines(struct node_run *run)
@@ -211,9 +222,7 @@ void node_run_go(struct node_run *run)
     bool joins = run->assignment && run->assignment->join && run->options.node_index == 0;
     run->has_done_its_part =
         run->crew && crew_ended_well(run->crew) && !run->has_failed && (run->joined || !joins);
-    bool is_bad = run->crew && (crew_failed(run->crew) || crew_was_cut_off(run->crew));
-    if (run->observer)
-        observer_look_last(run->observer, is_bad ? OBSERVER_ENDED_BADLY : OBSERVER_ENDED_WELL);
+    node_run_look_last(run);
     if (run->crew)
         node_run_warn_of_lost_lines(run);
     /* Ranks on other nodes may still run, or the output of the groups must be joined. Only the lead

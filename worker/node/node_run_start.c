@@ -439,7 +439,7 @@ void node_run_join(struct node_run *run)
         return;
     run->joined = run->crew;
     run->crew = NULL;
-    observer_join(run->observer);
+    observer_all_ended(run->observer);
     run->place.groups = NULL; /* the joining process has the node to itself */
     run->place.shards = NULL;
     environment_fini(&run->environment);

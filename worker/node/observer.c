@@ -66,7 +66,7 @@ struct observer {
     bool is_stopped;    /* the agent was told to stop the run */
     bool is_suspect;    /* checkpoints that are announced from now on */
     bool has_looked_for_missing;
-    bool awaits_join;
+    bool awaits_others;
     bool has_told_of_speed; /* the reason for a missing MFU */
     bool has_told_of_names;
 };
@@ -219,6 +219,8 @@ static int observer_open_extract(struct observer *observer, struct error *err)
                                   observer->options.assignment->workdir);
     tail_init(&observer->file, path);
     observer->extracts_file = true;
+    if (observer->options.assignment->nodes > 1)
+        observer->awaits_others = true;
     free(path);
     return 0;
 }
@@ -360,7 +362,7 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
 {
     struct observer *observer = xcalloc(1, sizeof *observer);
     observer->options = *options;
-    observer->awaits_join = options->assignment->join != NULL;
+    observer->awaits_others = options->assignment->join != NULL;
     observer->file.fd = observer->channel.fd = -1;
     observer->channel_lines.size_max = OBSERVER_LINE_MAX;
     const struct assignment *assignment = options->assignment;
@@ -531,7 +533,7 @@ void observer_look_last(struct observer *observer, enum observer_fate fate)
     observer_look_for_speed(observer);
     observer_look_for_names(observer);
     if (fate == OBSERVER_ENDED_WELL) { /* otherwise the failure matters more */
-        if (!observer->awaits_join)
+        if (!observer->awaits_others)
             observer_look_for_missing(observer, "from its start to its end");
         observer_look_for_proof(observer);
     }
@@ -551,9 +553,9 @@ bool observer_is_suspect(const struct observer *observer)
     return observer->is_suspect;
 }
 
-void observer_join(struct observer *observer)
+void observer_all_ended(struct observer *observer)
 {
-    observer->awaits_join = false;
+    observer->awaits_others = false;
 }
 
 void observer_end(struct observer *observer, enum checkpoints_end end)

@@ -62,7 +62,8 @@ enum observer_fate {
     OBSERVER_ENDED_BADLY, /* the last seconds of the GPUs are journaled, too */
 };
 
-/* All processes of this node have ended. Looks once more; an incomplete last line counts, too. */
+/* All processes of this node have ended, or those of all nodes. Looks once more; an incomplete last
+ * line counts, too. */
 void observer_look_last(struct observer *observer, enum observer_fate fate);
 
 /* A guard has failed here or on another node, or NaN came. Checkpoints of step `since` and later,
@@ -70,9 +71,10 @@ void observer_look_last(struct observer *observer, enum observer_fate fate);
 void observer_suspect(struct observer *observer, int64_t since);
 bool observer_is_suspect(const struct observer *observer);
 
-/* The groups have ended, and the join of their output begins. The join may be the only process that
- * prints metrics, so missing metrics are reported only after it. */
-void observer_join(struct observer *observer);
+/* The groups have ended and the join of their output begins, or the ranks of all nodes have ended.
+ * The join, or a rank of another node, may be the only process that tells metrics. So missing
+ * metrics are reported only after this call. */
+void observer_all_ended(struct observer *observer);
 
 /* All processes of the run have ended. Takes the last look at checkpoints. */
 void observer_end(struct observer *observer, enum checkpoints_end end);
