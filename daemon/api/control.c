@@ -31,8 +31,8 @@ static void add_phase(json_t *phases, const struct phase *phase)
         phases, json_sprintf("%llu/%s", (unsigned long long)phase->workflow->id, phase->name));
 }
 
-/* Finds the chosen phases that were skipped before the command came to them: the command has ended
- * a phase before them. */
+/* Finds the chosen phases that were skipped instead: the command has ended a phase before them, or
+ * such a phase is lost and was not run again. */
 static json_t *skipped_phases(const struct control_item *item)
 {
     json_t *skipped = json_array();

@@ -74,7 +74,7 @@ static bool graph_skip_held(struct decision *decision, struct phase *phase, stru
     return true;
 }
 
-/* `before` runs again. If another phase before this phase is still lost, this phase stays skipped.
+/* `before` was retried. If another phase before this phase is still lost, this phase stays skipped.
  */
 static bool graph_revive(struct decision *decision, struct phase *phase, struct phase *before)
 {

@@ -130,7 +130,7 @@ struct phase {
     unsigned index; /* in the workflow */
     char *name;
     enum phase_state state;
-    enum phase_hold hold;
+    enum phase_hold hold;    /* HOLD_USER in a skipped phase: it is held again if it waits again */
     char reason[REASON_MAX]; /* why it is where it is, for people */
     /* The budget that holds the phase, or stops its run, and in which unit too much is spent.
      * BUDGET_NONE: no budget does. */

@@ -2,10 +2,10 @@
  *
  * An expression consists of numbers, strings, true, false, names, calls of functions, parentheses
  * and the operators + - * / // % ^, == ~= < <= > >=, and, or, not. Operators bind as in Lua. `not`
- * and the left side of `and` and `or` need true or false; `a and 32 or 64` chooses. There are no
- * statements, definitions of functions, tables, methods, concatenation or comments. Size, nesting,
- * memory and the number of rows that are read are bounded. So the daemon can evaluate an expression
- * of unknown origin.
+ * and the left side of `and` and `or` need true or false. The left side of `or` may be an `and`,
+ * which may give a number: `a and 32 or 64`. There are no statements, definitions of functions,
+ * tables, methods, concatenation or comments. Size, nesting, memory and the number of rows that are
+ * read are bounded. So the daemon can evaluate an expression of unknown origin.
  *
  * A name is a param, else a fact (`elapsed`, `step`), else a metric of the phase itself.
  * `validate.loss` and `validate.depth` are a metric and a param of an earlier phase. A metric is a

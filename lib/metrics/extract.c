@@ -2,8 +2,8 @@
  *
  * A line is read in place. It is copied only if it came in pieces or has escape sequences. A
  * carriage return ends a line as a line feed does, but the row of that line waits, because the next
- * state of the same progress bar may replace it. It waits no longer than a second: a bar may have
- * the same step, or no step, for the whole run. */
+ * state of the same progress bar may replace it. extract_flush() lets it wait no longer than a
+ * second: a bar may have the same step, or no step, for the whole run. */
 #include "lib/metrics/extract.h"
 
 #include "lib/error.h"

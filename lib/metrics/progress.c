@@ -52,13 +52,19 @@ static bool bar_has_step_label(const struct values *values, struct span label)
     return word.size && values_is_step_name(values, &word, 1);
 }
 
+/* "[val]", "validation". A word before a number is the name of a value: "val_loss: 0.5". */
 static bool bar_is_evaluation(struct span label)
 {
     for (const char *at = label.at, *end = at + label.size; at < end; at++) {
         struct span word = progress_letters(at, end);
-        if (progress_is_evaluation(word))
-            return true;
         at += word.size;
+        if (!progress_is_evaluation(word))
+            continue;
+        const char *behind = at;
+        while (behind < end && (isalpha((unsigned char)*behind) || strchr("_ :=", *behind)))
+            behind++;
+        if (behind == end || !strchr("0123456789+-.", *behind))
+            return true;
     }
     return false;
 }
@@ -71,37 +77,62 @@ static bool bar_is_training(struct span label)
     return !label.size || strncasecmp(label.at, "train", 5) == 0 || span_is_any(word, counts, 2);
 }
 
-/* Returns the step that a bar without a label tells. -1: the bar does not count steps.
- *
- * The first bar counts, and other totals are bars of evaluations. But a bar that ends before any
- * metric comes may be a download or a first evaluation. It gives way to any larger bar, and to any
- * other bar until a metric comes. If the other bar is smaller and ends before any metric, too, both
- * were an epoch and its evaluation: the larger bar counts again. */
-static double bar_step(struct line_memory *memory, double count, double total)
+/* Another bar counts steps from now on. */
+static void bar_change(struct line_memory *memory, double total)
 {
-    bool is_other = memory->bar_total != (int64_t)total, is_over = count == total;
-    bool is_larger = memory->bar_total < (int64_t)total;
-    bool gives_way = memory->bar_gives_way && (is_larger || !memory->has_metric);
-    if (is_other && memory->bar_total && !gives_way)
-        return -1;
-    if (is_other)
-        memory->bar_before = memory->bar_total;
-    memory->bar_total = (int64_t)total;
-    memory->bar_gives_way =
-        is_over && (!memory->has_metric || (!is_other && memory->bar_gives_way));
-    if (memory->bar_gives_way && memory->bar_before > memory->bar_total)
-        memory->bar_total = memory->bar_before;
-    return is_over ? (double)memory->bar_total : count;
+    memory->bar_is_settled = memory->bar_before == total;
+    memory->bar_before = memory->bar_total;
+    memory->bar_total = total;
+    memory->bar_is_training = false;
 }
 
-void progress_note_metrics(struct line_memory *memory, const struct values *values, bool has_bar)
+static void bar_note_count(struct line_memory *memory, double count)
 {
-    bool is_settled = memory->has_metric && !memory->bar_gives_way;
-    if (!memory->bar_total || is_settled || !values_has_known_metric(values))
+    bool is_over = count == memory->bar_total;
+    memory->bar_is_under_way = !is_over;
+    memory->bar_gives_way = is_over && (!memory->has_metric || memory->bar_gives_way);
+}
+
+/* Returns the step that a bar without a label tells. -1: the bar does not count steps.
+ *
+ * The first bar counts, and bars with other totals are evaluations. But a bar that ends before any
+ * metric comes may be a download or a first evaluation. It gives way to a larger bar, and to a bar
+ * with a metric in its line. The bar before counts again, for good, if it comes again and is larger
+ * or no metric came while the new bar was under way. */
+static double bar_step(struct line_memory *memory, double count, double total)
+{
+    bool is_larger = total > memory->bar_total, comes_again = total == memory->bar_before;
+    bool takes_over =
+        comes_again ? is_larger || !memory->bar_is_training : memory->bar_gives_way && is_larger;
+    if (memory->bar_total && memory->bar_total != total) {
+        if (memory->bar_is_settled || !takes_over) {
+            memory->other_count = count;
+            memory->other_total = total;
+            return -1;
+        }
+        memory->bar_gives_way = false;
+    }
+    if (memory->bar_total != total)
+        bar_change(memory, total);
+    bar_note_count(memory, count);
+    return count;
+}
+
+void progress_note_metrics(struct line_memory *memory, struct values *values, bool has_bar)
+{
+    bool is_known = memory->has_metric && memory->bar_is_training;
+    if (!memory->bar_total || is_known || !values_has_known_metric(values))
         return;
     memory->has_metric = true;
-    if (has_bar && values->so_far.step_rank == VALUES_STEP_COUNTED)
+    if (memory->other_total && memory->bar_gives_way && !memory->bar_is_settled) {
+        bar_change(memory, memory->other_total);
+        bar_note_count(memory, memory->other_count);
+        values_count_step(values, memory->other_count);
+    }
+    if (memory->bar_is_under_way || (has_bar && values->so_far.step_rank == VALUES_STEP_COUNTED)) {
+        memory->bar_is_training = true;
         memory->bar_gives_way = false;
+    }
 }
 
 /* A bar counts steps if it has no label, or one for training: bar_step() says which. A bar with an
@@ -114,6 +145,7 @@ const char *progress_read_bar(struct line_memory *memory, struct values *values,
     const char *percent = memmem(at, (size_t)(end - at), "%|", 2);
     const char *bar = percent ? memchr(percent + 2, '|', (size_t)(end - percent - 2)) : NULL;
     double count, total, epoch = 0;
+    memory->other_total = 0;
     if (!bar)
         return at;
     bar = span_skip_spaces(bar + 1, end);

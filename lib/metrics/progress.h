@@ -14,7 +14,7 @@ const char *progress_read_bar(struct line_memory *memory, struct values *values,
 
 /* Call it when a line has been read: metrics show which bar is the training. Only the names that
  * every trainer uses count, because a program may also print its settings. */
-void progress_note_metrics(struct line_memory *memory, const struct values *values, bool has_bar);
+void progress_note_metrics(struct line_memory *memory, struct values *values, bool has_bar);
 
 /* If `at` has an epoch and how far the program is in the epoch: adds the epoch, counts the step
  * that follows from both, and returns the end. Otherwise returns NULL. Counts no step if the word

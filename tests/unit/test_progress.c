@@ -70,8 +70,9 @@ static void a_finite_value_does_not_replace_a_nan(void **state)
     assert_lines(cases, sizeof cases / sizeof *cases);
 }
 
-#define BAR(count, total) " 1%|# | " #count "/" #total " [0]\n"
-#define ROW(step)         "{\"step\": " #step ", \"loss\": 2}\n"
+#define BAR(count, total)    " 1%|# | " #count "/" #total " [0]\n"
+#define VALUES(count, total) " 1%|# | " #count "/" #total " [0, loss=2]\n"
+#define ROW(step)            "{\"step\": " #step ", \"loss\": 2}\n"
 
 static void a_bar_before_the_training_does_not_fix_the_steps(void **state)
 {
@@ -82,8 +83,8 @@ static void a_bar_before_the_training_does_not_fix_the_steps(void **state)
         {BAR(1, 20) BAR(20, 20) "val_loss: 2.5\n" BAR(20, 20) BAR(10, 1000) "loss=2\n",
          "{\"step\": 20, \"val_loss\": 2.5}\n" ROW(10)},
         /* downloads */
-        {BAR(9912422, 9912422) BAR(28881, 28881) BAR(94, 938) "loss=2\n" BAR(95, 938) "loss=2\n",
-         ROW(94) ROW(95)},
+        {BAR(9912422, 9912422) BAR(28881, 28881) VALUES(94, 938) VALUES(95, 938) "loss=2\n",
+         ROW(94) ROW(95) ROW(95)},
         {BAR(9, 9) " 1%|# | 1/5 [0, loss=2]\n 1%|# | 2/5 [0, loss=2]\n", ROW(1) ROW(2)},
     };
     assert_lines(cases, sizeof cases / sizeof *cases);
@@ -103,6 +104,20 @@ static void the_bar_of_an_evaluation_does_not_count_after_an_epoch(void **state)
          ROW(1) ROW(10) ROW(3)},
         {" 1%|# | 10/10 [0, loss=2]\n" BAR(1, 20) "loss=2\n", ROW(10) ROW(10)},
         {BAR(10, 10) BAR(10, 10) BAR(2, 10) "loss=2\n" BAR(1, 20) "loss=2\n", ROW(2) ROW(2)},
+        /* a bar that is removed does not draw its end */
+        {BAR(938, 938) BAR(100, 157) "loss=2\n" BAR(938, 938) BAR(100, 157) "loss=2\n",
+         ROW(938) ROW(938)},
+        {BAR(100, 100) BAR(18, 20) "loss=2\n" BAR(100, 100) "loss=2\n", ROW(100) ROW(100)},
+        /* the evaluation shows values, and the training shows none */
+        {BAR(938, 938) VALUES(50, 157) BAR(9, 938) VALUES(60, 157) "loss=2\n",
+         ROW(50) ROW(9) ROW(9)},
+        /* the evaluation is longer than the epoch */
+        {BAR(9, 9) "loss=2\n" BAR(20, 20) "loss=2\n" BAR(5, 9) BAR(20, 20) BAR(9, 9) "loss=2\n",
+         ROW(9) ROW(20) ROW(9)},
+        /* an evaluation before the training comes again */
+        {BAR(20, 20) "loss=2\n" BAR(10, 1000) "loss=2\n" BAR(20, 20) "loss=2\n" BAR(
+             11, 1000) "loss=2\n",
+         ROW(20) ROW(10) ROW(10) ROW(11)},
     };
     assert_lines(cases, sizeof cases / sizeof *cases);
 }
@@ -119,6 +134,9 @@ static void the_bar_of_an_evaluation_within_an_epoch_does_not_count(void **state
         {TRAIN "Epoch 3 (Eval) 100%|## | 20/20 [0, loss=2]\n", ROW(4000)},
         {TRAIN "Epoch 3 test_loader: 100%|## | 20/20 [0, loss=2]\n", ROW(4000)},
         {TRAIN "Train/dev: 100%|## | 20/20 [0, loss=2]\n", ROW(4000)},
+        {"Epoch 3 | val_loss: 0.61: 45%|# | 20/100 [0, loss=2]\n", ROW(320)},
+        {"Epoch 3 (best val 0.51): 45%|# | 20/100 [0, loss=2]\n", ROW(320)},
+        {"Train loss .5 val acc -0.6: 45%|# | 20/100 [0, loss=2]\n", ROW(20)},
         {"Epoch 3 device 0, latest values: 1%|# | 20/100 [0, loss=2]\n", ROW(320)},
         {TRAIN "Val Epoch: [3][10/20] loss: 2\n", EPOCH_ROW},
         {TRAIN "[test] Epoch: 3 [10/20 (50%)] loss: 2\n", EPOCH_ROW},

@@ -527,14 +527,13 @@ void observer_look_last(struct observer *observer, enum observer_fate fate)
 {
     observer_look_at_files(observer);
     lines_end(&observer->channel_lines, observer_channel_line, observer);
-    if (observer->extract)
+    if (observer->extract && !(observer->extracts_file && observer->awaits_others))
         extract_end(observer->extract);
     observer_end_watch(observer, fate);
     observer_look_for_speed(observer);
     observer_look_for_names(observer);
-    if (fate == OBSERVER_ENDED_WELL) { /* otherwise the failure matters more */
-        if (!observer->awaits_others)
-            observer_look_for_missing(observer, "from its start to its end");
+    if (fate == OBSERVER_ENDED_WELL && !observer->awaits_others) { /* else a failure matters more */
+        observer_look_for_missing(observer, "from its start to its end");
         observer_look_for_proof(observer);
     }
     rows_flush(&observer->rows);
@@ -556,6 +555,7 @@ bool observer_is_suspect(const struct observer *observer)
 void observer_all_ended(struct observer *observer)
 {
     observer->awaits_others = false;
+    tail_refresh(&observer->file);
 }
 
 void observer_end(struct observer *observer, enum checkpoints_end end)

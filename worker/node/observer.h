@@ -72,8 +72,8 @@ void observer_suspect(struct observer *observer, int64_t since);
 bool observer_is_suspect(const struct observer *observer);
 
 /* The groups have ended and the join of their output begins, or the ranks of all nodes have ended.
- * The join, or a rank of another node, may be the only process that tells metrics. So missing
- * metrics are reported only after this call. */
+ * The join, or a rank of another node, may be the only process that tells metrics. So the
+ * report of metrics that are missing at the end comes only after this call. */
 void observer_all_ended(struct observer *observer);
 
 /* All processes of the run have ended. Takes the last look at checkpoints. */

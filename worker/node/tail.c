@@ -49,6 +49,18 @@ void tail_fini(struct tail *tail)
     *tail = (struct tail){.fd = -1};
 }
 
+void tail_refresh(struct tail *tail)
+{
+    struct stat info;
+    int fd = tail->fd < 0 ? -1 : open(tail->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    bool is_same =
+        fstat(fd, &info) == 0 && info.st_dev == tail->device && info.st_ino == tail->inode;
+    close(is_same ? tail->fd : fd); /* tail_look() takes a file that has replaced this one */
+    tail->fd = is_same ? fd : tail->fd;
+}
+
 static void tail_read(struct tail *tail, tail_found *found, void *context)
 {
     char chunk[65536];

@@ -21,6 +21,10 @@ typedef void tail_found(void *context, const char *data, size_t size);
 void tail_init(struct tail *tail, const char *path);
 void tail_fini(struct tail *tail);
 
+/* Opens the file again and keeps the place: only an open makes NFS ask the server for the size of
+ * the file at once. */
+void tail_refresh(struct tail *tail);
+
 /* Gives the new data to `found`. */
 void tail_look(struct tail *tail, tail_found *found, void *context);
 
