@@ -104,7 +104,7 @@ static double bar_step(struct line_memory *memory, double count, double total)
     bool is_larger = total > memory->bar_total, comes_again = total == memory->bar_before;
     bool takes_over =
         comes_again ? is_larger || !memory->bar_is_training : memory->bar_gives_way && is_larger;
-    if (memory->bar_total && memory->bar_total != total) {
+    if (memory->bar_total > 0 && memory->bar_total != total) {
         if (memory->bar_is_settled || !takes_over) {
             memory->other_count = count;
             memory->other_total = total;
@@ -121,10 +121,10 @@ static double bar_step(struct line_memory *memory, double count, double total)
 void progress_note_metrics(struct line_memory *memory, struct values *values, bool has_bar)
 {
     bool is_known = memory->has_metric && memory->bar_is_training;
-    if (!memory->bar_total || is_known || !values_has_known_metric(values))
+    if (memory->bar_total == 0 || is_known || !values_has_known_metric(values))
         return;
     memory->has_metric = true;
-    if (memory->other_total && memory->bar_gives_way && !memory->bar_is_settled) {
+    if (memory->other_total > 0 && memory->bar_gives_way && !memory->bar_is_settled) {
         bar_change(memory, memory->other_total);
         bar_note_count(memory, memory->other_count);
         values_count_step(values, memory->other_count);
