@@ -49,3 +49,9 @@ struct checkpoints *begin(const char *pattern, unsigned keep, struct text *found
     free(whole);
     return checkpoints;
 }
+
+int64_t later(void)
+{
+    static int64_t now_ms;
+    return now_ms += CHECKPOINTS_PAUSE_MS;
+}

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Writes `size` bytes to a file below the folder, and makes the folder of the file. */
 void put(const char *name, size_t size);
@@ -18,5 +19,8 @@ bool is_there(const char *name);
 void note(void *context, const struct saved *checkpoint, bool is_suspect, bool is_unseen);
 /* Takes the first look for this pattern below the folder. `found` notes what is reported. */
 struct checkpoints *begin(const char *pattern, unsigned keep, struct text *found);
+
+/* The time of the next look, CHECKPOINTS_PAUSE_MS after the last call. */
+int64_t later(void);
 
 #endif

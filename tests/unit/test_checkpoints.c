@@ -48,7 +48,7 @@ static void the_step_is_read_from_the_name(void **state)
         struct text found = {0}, wanted = {0};
         struct checkpoints *checkpoints = begin(rows[i].pattern, 0, &found);
         put(rows[i].name, 3);
-        checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
+        checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL, later());
         if (rows[i].step >= 0)
             text_addf(&wanted, "%d 3 %s; ", rows[i].step, rows[i].name);
         assert_string_equal(text_string(&found), text_string(&wanted));
@@ -76,14 +76,14 @@ static void a_checkpoint_is_whole_when_two_looks_agree(void **state)
     struct text found = {0};
     struct checkpoints *checkpoints = begin("c_{step}*", 0, &found);
     put("c_1.a", 5);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
     put("c_1.a", 6);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
     put("c_1.b", 1);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
     assert_string_equal(text_string(&found), "");
-    checkpoints_look(checkpoints);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
+    checkpoints_look(checkpoints, later());
     assert_string_equal(text_string(&found), "1 7 c_1.a; ");
     checkpoints_free(checkpoints);
     text_fini(&found);
@@ -95,10 +95,10 @@ static void a_folder_is_measured_with_all_its_files(void **state)
     struct text found = {0};
     struct checkpoints *checkpoints = begin("checkpoint-{step}", 0, &found);
     put("checkpoint-40/weights", 10);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
     put("checkpoint-40/optimizer", 10);
-    checkpoints_look(checkpoints);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
+    checkpoints_look(checkpoints, later());
     assert_string_equal(text_string(&found), "40 20 checkpoint-40; ");
     checkpoints_free(checkpoints);
     text_fini(&found);
@@ -117,8 +117,8 @@ static void files_deep_in_a_folder_count_in_every_look(void **state)
         free(file);
         text_addf(&name, "%d/", depth);
     }
-    checkpoints_look(checkpoints);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
+    checkpoints_look(checkpoints, later());
     assert_string_equal(text_string(&found), "5 200 deep_5; ");
     char *path = text_format("%s/deep_5", folder);
     assert_true(checkpoint_is_whole(path, NULL, 200));
@@ -155,9 +155,9 @@ static void an_existing_checkpoint_is_reported_only_when_it_changes(void **state
     put("c_2", 5);
     struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
     put("c_2", 9);
-    checkpoints_look(checkpoints);
-    checkpoints_look(checkpoints);
-    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
+    checkpoints_look(checkpoints, later());
+    checkpoints_look(checkpoints, later());
+    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL, later());
     assert_string_equal(text_string(&found), "2 9 c_2; ");
     checkpoints_free(checkpoints);
     text_fini(&found);
@@ -172,19 +172,19 @@ static void a_checkpoint_that_shrinks_may_be_torn(void **state)
     put("c_1", 200);
     struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
     put("c_2", 200);
-    checkpoints_look(checkpoints);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
+    checkpoints_look(checkpoints, later());
     assert_string_equal(text_string(&found), "2 200 c_2; ");
     put("c_1", 100);
     put("c_2", 4);
     for (int i = 0; i < 3; i++)
-        checkpoints_look(checkpoints);
+        checkpoints_look(checkpoints, later());
     assert_string_equal(text_string(&found), "2 200 c_2; 1 100 c_1 unseen; 2 4 c_2 unseen; ");
     put("c_1", 199);
     put("c_2", 199);
     text_clear(&found);
-    checkpoints_look(checkpoints);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
+    checkpoints_look(checkpoints, later());
     assert_string_equal(text_string(&found), "1 199 c_1; 2 199 c_2; ");
     checkpoints_free(checkpoints);
     text_fini(&found);
@@ -193,26 +193,34 @@ static void a_checkpoint_that_shrinks_may_be_torn(void **state)
 static void a_checkpoint_of_a_killed_writer_must_look_whole(void **state)
 {
     static const struct {
+        const char *claim;
         size_t first, last; /* bytes of a checkpoint that is whole, and of the last checkpoint */
-        bool was_seen;      /* an earlier look saw the last checkpoint */
+        int64_t seen_ms;    /* so long before the last look, another look saw it; 0: none did */
         bool is_believed;
     } rows[] = {
-        {100, 100, false, true}, {100, 50, false, false}, {0, 100, false, false},
-        {0, 100, true, true},    {100, 50, true, true},
+        {"as large as a whole one", 100, 100, 0, true},
+        {"smaller, and never seen", 100, 50, 0, false},
+        {"the first, and never seen", 0, 100, 0, false},
+        {"the first, seen just now", 0, 100, 1, false},
+        {"smaller, seen just now", 100, 50, CHECKPOINTS_PAUSE_MS - 1, false},
+        {"the first, seen before", 0, 100, CHECKPOINTS_PAUSE_MS, true},
+        {"smaller, seen before", 100, 50, CHECKPOINTS_PAUSE_MS, true},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct text found = {0};
         struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
         if (rows[i].first) {
             put("c_1", rows[i].first);
-            checkpoints_look(checkpoints);
-            checkpoints_look(checkpoints);
+            checkpoints_look(checkpoints, later());
+            checkpoints_look(checkpoints, later());
         }
         put("c_2", rows[i].last);
-        if (rows[i].was_seen)
-            checkpoints_look(checkpoints);
-        checkpoints_look_last(checkpoints, CHECKPOINTS_CUT_OFF);
-        assert_int_equal(strstr(text_string(&found), "c_2") != NULL, rows[i].is_believed);
+        int64_t last_ms = later();
+        if (rows[i].seen_ms > 0)
+            checkpoints_look(checkpoints, last_ms - rows[i].seen_ms);
+        checkpoints_look_last(checkpoints, CHECKPOINTS_CUT_OFF, last_ms);
+        if ((strstr(text_string(&found), "c_2") != NULL) != rows[i].is_believed)
+            fail_msg("%s: %s", rows[i].claim, text_string(&found));
         checkpoints_free(checkpoints);
         text_fini(&found);
         folder_remove(state);
@@ -233,7 +241,7 @@ static void a_resumed_checkpoint_says_how_large_a_whole_one_is(void **state)
     put("c_2", 200);
     put("c_3", 199); /* its numbers may have fewer digits */
     put("c_4", 150);
-    checkpoints_look_last(checkpoints, CHECKPOINTS_CUT_OFF);
+    checkpoints_look_last(checkpoints, CHECKPOINTS_CUT_OFF, later());
     assert_string_equal(text_string(&found), "2 200 c_2; ");
     assert_int_equal(checkpoints_note_left_out(checkpoints, run_dir, NULL), 0);
     json_t *left = saved_left(folder, 1, 2, &saved_no_limit, NULL);
@@ -282,11 +290,11 @@ static void a_checkpoint_that_the_agent_rejects_is_never_used(void **state)
     (void)state;
     note_first_run(checkpoints);
     put("c_1", 200);
-    checkpoints_look(checkpoints);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
+    checkpoints_look(checkpoints, later());
     put("c_2", 199); /* its numbers may have fewer digits */
     put("c_3", 197);
-    checkpoints_look_last(checkpoints, CHECKPOINTS_CUT_OFF);
+    checkpoints_look_last(checkpoints, CHECKPOINTS_CUT_OFF, later());
     assert_string_equal(text_string(&found), "1 200 c_1; ");
     assert_int_equal(found_later(told("c_1", 198)), 2); /* as if the agent had been killed now */
     assert_int_equal(checkpoints_note_left_out(checkpoints, run_dir, NULL), 0);
@@ -309,7 +317,7 @@ static void a_phase_without_a_whole_checkpoint_keeps_what_may_be_torn(void **sta
     (void)state;
     note_first_run(checkpoints);
     put("c_2", 200);
-    checkpoints_look_last(checkpoints, CHECKPOINTS_CUT_OFF);
+    checkpoints_look_last(checkpoints, CHECKPOINTS_CUT_OFF, later());
     assert_string_equal(text_string(&found), "");
     assert_int_equal(checkpoints_note_left_out(checkpoints, run_dir, NULL), 0);
     assert_int_equal(found_later(json_array()), 1);
@@ -368,12 +376,12 @@ static void a_checkpoint_begun_after_a_failed_guard_is_suspect_at_any_step(void 
     struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
     put("c_20", 5);
     put("c_30", 5);
-    checkpoints_suspect(checkpoints, 25);
+    checkpoints_suspect(checkpoints, 25, later());
     put("c_20", 9); /* it is still being written */
     put("c_3", 5);  /* possibly of an epoch */
     put("c_40", 5);
-    checkpoints_look(checkpoints);
-    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
+    checkpoints_look(checkpoints, later());
+    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL, later());
     assert_non_null(strstr(text_string(&found), "20 9 c_20; "));
     assert_non_null(strstr(text_string(&found), "30 5 c_30 suspect; "));
     assert_non_null(strstr(text_string(&found), "3 5 c_3 suspect; "));
@@ -387,7 +395,7 @@ static void look_without_the_folder(struct checkpoints *checkpoints)
 {
     char *hidden = text_format("%s.hidden", folder);
     assert_int_equal(rename(folder, hidden), 0);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
     assert_int_equal(rename(hidden, folder), 0);
     free(hidden);
 }
@@ -399,18 +407,18 @@ static void a_look_that_fails_makes_no_checkpoint_new(void **state)
     put("c_9", 200);
     struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
     look_without_the_folder(checkpoints);
-    checkpoints_look(checkpoints);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
+    checkpoints_look(checkpoints, later());
     assert_string_equal(text_string(&found), "");
     for (int step = 1; step <= 2; step++) {
         put(step == 1 ? "c_1" : "c_2", 200);
-        checkpoints_look(checkpoints);
-        checkpoints_look(checkpoints);
+        checkpoints_look(checkpoints, later());
+        checkpoints_look(checkpoints, later());
     }
     uint64_t changes = checkpoints_changes(checkpoints);
     look_without_the_folder(checkpoints);
-    checkpoints_look(checkpoints);
-    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
+    checkpoints_look(checkpoints, later());
+    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL, later());
     assert_string_equal(text_string(&found), "1 200 c_1; 2 200 c_2; ");
     assert_int_equal(checkpoints_changes(checkpoints), changes);
     checkpoints_free(checkpoints);
@@ -428,14 +436,14 @@ static void a_look_that_misses_a_file_makes_no_checkpoint_new(void **state)
     struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
     assert_int_equal(rename(file, hidden), 0);
     for (int look = 1; look <= 3; look++)
-        checkpoints_look(checkpoints);
+        checkpoints_look(checkpoints, later());
     assert_int_equal(rename(hidden, file), 0);
-    checkpoints_look(checkpoints);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
+    checkpoints_look(checkpoints, later());
     assert_string_equal(text_string(&found), "9 200 c_9 unseen; ");
     put("c_9/b", 101);
-    checkpoints_look(checkpoints);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
+    checkpoints_look(checkpoints, later());
     assert_string_equal(text_string(&found), "9 200 c_9 unseen; 9 301 c_9; ");
     checkpoints_free(checkpoints);
     text_fini(&found);

@@ -12,8 +12,8 @@ static void save(struct checkpoints *checkpoints, unsigned step, size_t size)
     char *name = text_format("c_%u", step);
     put(name, size);
     free(name);
-    checkpoints_look(checkpoints);
-    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints, later());
+    checkpoints_look(checkpoints, later());
 }
 
 static void pruning_removes_only_checkpoints_of_this_run_and_keeps_two(void **state)
@@ -27,11 +27,11 @@ static void pruning_removes_only_checkpoints_of_this_run_and_keeps_two(void **st
         char *name = text_format(step == 3 ? "c_%d/file" : "c_%d", step);
         put(name, 5);
         free(name);
-        checkpoints_look(checkpoints);
-        checkpoints_look(checkpoints);
+        checkpoints_look(checkpoints, later());
+        checkpoints_look(checkpoints, later());
     }
     put("c_6.tmp", 5);
-    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
+    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL, later());
     assert_true(is_there("c_1") && is_there("other") && is_there("c_6.tmp"));
     assert_true(!is_there("c_2") && !is_there("c_3"));
     assert_true(is_there("c_4") && is_there("c_5"));
@@ -98,7 +98,7 @@ static void keep_counts_the_checkpoints_of_all_runs(void **state)
         }
         struct checkpoints *checkpoints = begin("c_{step}", rows[i].keep, &found);
         inherit(checkpoints, rows[i].before);
-        checkpoints_look(checkpoints);
+        checkpoints_look(checkpoints, later());
         for (unsigned step = rows[i].first; step < rows[i].first + rows[i].count; step++)
             save(checkpoints, step, 5);
         assert_kept(rows[i].claim, rows[i].kept);
@@ -154,7 +154,7 @@ static void a_checkpoint_after_a_failed_guard_removes_no_other(void **state)
     struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
     for (unsigned step = 1; step <= 6; step++) {
         if (step == 4)
-            checkpoints_suspect(checkpoints, 4);
+            checkpoints_suspect(checkpoints, 4, later());
         save(checkpoints, step, 5);
     }
     assert_true(!is_there("c_1") && is_there("c_2") && is_there("c_3"));
@@ -188,7 +188,7 @@ static void pruning_removes_nothing_outside_the_folder_of_the_phase(void **state
         put(name, 5);
         free(name);
     }
-    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
+    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL, later());
     assert_true(is_there("c_1") && is_there("c_4"));
     checkpoints_free(checkpoints);
     text_fini(&found);

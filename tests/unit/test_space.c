@@ -206,7 +206,7 @@ static void spare_checkpoints_are_listed_and_stay(void **state)
                     checkpoints_new(pattern, folder, 0, note_nothing, NULL, &checkpoints, NULL), 0);
         }
         checkpoints_vouch(checkpoints, rows[i].vouched);
-        checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
+        checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL, 0);
         checkpoints_space(checkpoints, &look);
         assert_int_equal(look.bytes, sum);
         assert_int_equal(look.saved, strlen(rows[i].sizes));
@@ -218,7 +218,7 @@ static void spare_checkpoints_are_listed_and_stay(void **state)
         if (!text_equal(text_string(&listed), rows[i].spare))
             fail_msg("%s: %s instead of %s", rows[i].claim, text_string(&listed), rows[i].spare);
         free(spare);
-        checkpoints_suspect(checkpoints, 1);
+        checkpoints_suspect(checkpoints, 1, 0);
         free(checkpoints_spare(checkpoints, &count)); /* nothing is certain any more */
         assert_int_equal(count, 0);
         checkpoints_free(checkpoints);

@@ -21,9 +21,10 @@ enum {
 /* All files of one step, and what is known about them. */
 struct group {
     struct saved saved;
+    int64_t since_ms;       /* the look that first found it as it is */
     bool was_there;         /* before this run, and has not changed */
     bool is_told;           /* is whole, and was reported */
-    bool was_present;       /* at the last look */
+    bool is_settled;        /* has not changed for CHECKPOINTS_PAUSE_MS */
     bool is_good;           /* is of a step before the first suspect step */
     bool is_of_earlier_run; /* was there, and an earlier run of the phase reported it */
     bool is_good_before;    /* is of an earlier run, and good */
@@ -195,7 +196,7 @@ static const struct group *checkpoints_known(const struct checkpoints *checkpoin
 
 /* Looks at the files. A group that has not changed keeps its state. Returns -EIO if the look may
  * have missed some. */
-static int checkpoints_refresh(struct checkpoints *checkpoints)
+static int checkpoints_refresh(struct checkpoints *checkpoints, int64_t now_ms)
 {
     size_t count;
     struct group *groups;
@@ -206,12 +207,13 @@ static int checkpoints_refresh(struct checkpoints *checkpoints)
             groups_find(checkpoints->groups, checkpoints->group_count, groups[i].saved.step);
         const struct group *known = checkpoints_known(checkpoints, before, &groups[i]);
         groups[i].is_good = before && before->is_good;
+        groups[i].since_ms = known ? known->since_ms : now_ms;
         if (!known) {
             checkpoints->changes++;
             groups[i].was_cut = group_was_cut(before, &groups[i]);
             continue;
         }
-        groups[i].was_present = true;
+        groups[i].is_settled = now_ms - known->since_ms >= CHECKPOINTS_PAUSE_MS;
         groups[i].was_there = known->was_there;
         groups[i].is_told = known->is_told;
         groups[i].is_of_earlier_run = known->is_of_earlier_run;
@@ -230,7 +232,7 @@ static int checkpoints_look_first(struct checkpoints *checkpoints, const char *p
 {
     int status = -EIO;
     for (int i = 0; i < CHECKPOINTS_FIRST_LOOKS && status < 0; i++)
-        status = checkpoints_refresh(checkpoints);
+        status = checkpoints_refresh(checkpoints, 0);
     if (status < 0)
         return error_set(err, status, "checkpoint.path: cannot read the folders of %s", pattern);
     for (size_t i = 0; i < checkpoints->group_count; i++)
@@ -326,12 +328,13 @@ void checkpoints_inherit(struct checkpoints *checkpoints, const json_t *saved)
     }
 }
 
-void checkpoints_look(struct checkpoints *checkpoints)
+void checkpoints_look(struct checkpoints *checkpoints, int64_t now_ms)
 {
-    (void)checkpoints_refresh(checkpoints); /* the next look sees what this look has missed */
+    (void)checkpoints_refresh(checkpoints,
+                              now_ms); /* the next look sees what this look has missed */
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         struct group *group = &checkpoints->groups[i];
-        if (group->was_present && !group->was_there && !group->is_told)
+        if (group->is_settled && !group->was_there && !group->is_told)
             checkpoints_tell(checkpoints, group);
     }
     checkpoints_prune(checkpoints);
@@ -390,25 +393,27 @@ void checkpoints_vouch(struct checkpoints *checkpoints, int64_t step)
     checkpoints->vouched_step = step;
 }
 
-void checkpoints_suspect(struct checkpoints *checkpoints, int64_t since)
+void checkpoints_suspect(struct checkpoints *checkpoints, int64_t since, int64_t now_ms)
 {
     if (checkpoints->is_suspect)
         return;
-    (void)checkpoints_refresh(checkpoints); /* what it misses counts as suspect, unless told */
+    (void)checkpoints_refresh(checkpoints,
+                              now_ms); /* what it misses counts as suspect, unless told */
     checkpoints->is_suspect = true;
     for (size_t i = 0; i < checkpoints->group_count; i++)
         checkpoints->groups[i].is_good = checkpoints->groups[i].saved.step < since;
 }
 
-void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end)
+void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end,
+                           int64_t now_ms)
 {
-    (void)checkpoints_refresh(checkpoints); /* saved_left() finds what it misses */
+    (void)checkpoints_refresh(checkpoints, now_ms); /* saved_left() finds what it misses */
     const struct checkpoint_extent whole = checkpoints->whole;
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         struct group *group = &checkpoints->groups[i];
         bool is_alike = whole.files && group->saved.extent.files == whole.files &&
                         group->saved.extent.bytes == whole.bytes;
-        bool is_whole = end == CHECKPOINTS_ENDED_WELL || group->was_present || is_alike;
+        bool is_whole = end == CHECKPOINTS_ENDED_WELL || group->is_settled || is_alike;
         if (is_whole && !group->was_there && !group->is_told)
             checkpoints_tell(checkpoints, group);
     }

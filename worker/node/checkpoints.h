@@ -1,9 +1,10 @@
 /* Reports the checkpoints that a program writes. lib/saved.h finds their files.
  *
- * A checkpoint is whole when two looks find the same files with the same sizes and times. A
- * checkpoint that exists at the first look belongs to an earlier run. It is not reported, unless it
- * changes. A look may miss checkpoints, because the file system hides a folder for a moment. A
- * checkpoint that was there or was reported, and that comes back unchanged, is not new.
+ * A checkpoint is whole when two looks, CHECKPOINTS_PAUSE_MS apart, find the same files with the
+ * same sizes and times. A checkpoint that exists at the first look belongs to an earlier run. It is
+ * not reported, unless it changes. A look may miss checkpoints, because the file system hides a
+ * folder for a moment. A checkpoint that was there or was reported, and that comes back unchanged,
+ * is not new.
  *
  * `keep` counts the checkpoints of the phase over all its runs. After a run has saved one, the
  * checkpoints beyond the newest `keep` (at least two) are removed. The newest checkpoint that
@@ -23,6 +24,8 @@
 struct checkpoints;
 struct error;
 struct space_look;
+
+enum { CHECKPOINTS_PAUSE_MS = 2000 };
 
 /* A checkpoint has become whole; borrowed during the call. `is_suspect`: it was saved after a guard
  * had failed, or after NaN. `is_unseen`: it has become smaller than it was. Then it may be torn,
@@ -50,7 +53,8 @@ void checkpoints_resume(struct checkpoints *checkpoints, const char *path);
  * the first look. */
 void checkpoints_inherit(struct checkpoints *checkpoints, const json_t *saved);
 
-void checkpoints_look(struct checkpoints *checkpoints);
+/* `now_ms`, here and below: of a steady clock. */
+void checkpoints_look(struct checkpoints *checkpoints, int64_t now_ms);
 
 /* How often a look found a new or changed checkpoint. A change shows that somebody writes. */
 uint64_t checkpoints_changes(const struct checkpoints *checkpoints);
@@ -68,7 +72,7 @@ void checkpoints_vouch(struct checkpoints *checkpoints, int64_t step);
 
 /* From now on, checkpoints of step `since` and later are suspect, and also all checkpoints that
  * were not begun yet. A second call changes nothing. */
-void checkpoints_suspect(struct checkpoints *checkpoints, int64_t since);
+void checkpoints_suspect(struct checkpoints *checkpoints, int64_t since, int64_t now_ms);
 
 enum checkpoints_end {
     CHECKPOINTS_ENDED_WELL, /* all writers ended by themselves, so all checkpoints are whole */
@@ -76,9 +80,10 @@ enum checkpoints_end {
 };
 
 /* Takes the last look, when no process writes any more. If a writer was cut off, a checkpoint
- * counts as whole if an earlier look saw the same files, or if it has as many files and bytes as a
- * whole checkpoint. */
-void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end);
+ * counts as whole if a look at least CHECKPOINTS_PAUSE_MS ago saw the same files, or if it has as
+ * many files and bytes as a whole checkpoint. */
+void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end,
+                           int64_t now_ms);
 
 /* Notes in the run's folder the checkpoints that the last look did not take as whole (lib/saved.h),
  * so that no run begins from them. Some are not noted: they count as checkpoints that nobody saw

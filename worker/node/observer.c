@@ -30,9 +30,8 @@
 #include <stdlib.h>
 
 enum {
-    OBSERVER_CHECKPOINTS_MS = 2000, /* the shortest pause between two looks at the checkpoints */
-    OBSERVER_LOOK_PART = 10,        /* a pause is so many times as long as the look before it */
-    OBSERVER_PAUSE_MAX_MS = 60000,  /* the longest pause */
+    OBSERVER_LOOK_PART = 10,       /* a pause is so many times as long as the look before it */
+    OBSERVER_PAUSE_MAX_MS = 60000, /* the longest pause */
     OBSERVER_LINE_MAX = 65536,
     OBSERVER_MISSING_MS = 180000, /* by then, rows of all required metrics should have come */
 };
@@ -380,7 +379,7 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
     observer->rows.guards = observer->guards;
     observer->rows.begin_step = assignment->resume_step;
     observer->rows.began_ms = observer->checkpoints_ms = clock_steady_ms();
-    observer->pause_ms = OBSERVER_CHECKPOINTS_MS;
+    observer->pause_ms = CHECKPOINTS_PAUSE_MS;
     speed_init(&observer->speed, assignment->spec, assignment->nodes * assignment->gpus);
     observer->gpus = (struct gpu_metrics){
         .rows = &observer->rows,
@@ -511,13 +510,13 @@ void observer_look(struct observer *observer)
     }
     if (observer->checkpoints && now_ms - observer->checkpoints_ms >= observer->pause_ms) {
         int64_t begun_ms = clock_steady_ms();
-        checkpoints_look(observer->checkpoints);
+        checkpoints_look(observer->checkpoints, begun_ms);
         observer_look_at_space(observer);
         observer->checkpoints_ms = clock_steady_ms();
         /* A look at thousands of files on a slow file system takes seconds, and the agent does
          * nothing else meanwhile. */
         int64_t pause_ms = OBSERVER_LOOK_PART * (observer->checkpoints_ms - begun_ms);
-        observer->pause_ms = pause_ms < OBSERVER_CHECKPOINTS_MS ? OBSERVER_CHECKPOINTS_MS
+        observer->pause_ms = pause_ms < CHECKPOINTS_PAUSE_MS    ? CHECKPOINTS_PAUSE_MS
                              : pause_ms > OBSERVER_PAUSE_MAX_MS ? OBSERVER_PAUSE_MAX_MS
                                                                 : pause_ms;
     }
@@ -544,7 +543,7 @@ void observer_suspect(struct observer *observer, int64_t since)
 {
     observer->is_suspect = true;
     if (observer->checkpoints)
-        checkpoints_suspect(observer->checkpoints, since);
+        checkpoints_suspect(observer->checkpoints, since, clock_steady_ms());
 }
 
 bool observer_is_suspect(const struct observer *observer)
@@ -563,7 +562,7 @@ void observer_end(struct observer *observer, enum checkpoints_end end)
     struct error err;
     if (!observer->checkpoints)
         return;
-    checkpoints_look_last(observer->checkpoints, end);
+    checkpoints_look_last(observer->checkpoints, end, clock_steady_ms());
     const char *run_dir = observer->options.assignment->file.run_dir;
     if (checkpoints_note_left_out(observer->checkpoints, run_dir, &err) < 0)
         journal_warn(observer->options.journal, "%s",
