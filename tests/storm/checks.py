@@ -122,9 +122,11 @@ def agree(found):
 
 
 def was_mute(found, start, ended):
-    """Whether the agent was stopped then. If it is killed later, the record ends the run at its
-    last sign of life."""
-    return faults_between(found, workflow_of(start.phase), ended - 1, ended + 1, ("agent stop",))
+    """Whether the agent was stopped then, alone or with its job. If it is killed later, the record
+    ends the run at its last sign of life. Under proctrack/linuxproc a resumed job stays stopped if
+    its task was killed meanwhile."""
+    return faults_between(found, workflow_of(start.phase), ended - 1, ended + 1,
+                          ("agent stop", "suspend"))
 
 
 def lost_a_part(found, start, ended):
