@@ -46,24 +46,17 @@ static void client_close(struct cli *cli)
     cli->is_remote = false;
 }
 
-/* Makes the client for a daemon on another host: over TCP, with the key of the home. Returns
- * -ENOENT if no daemon serves the home: a daemon on any host holds the lock of the home. */
-static int client_open_remote(struct cli *cli, struct error *err)
+/* Makes the client for the daemon that the file names: over TCP, with the key of the home. */
+static int client_open_remote(struct cli *cli, const struct daemon_file *file, struct error *err)
 {
     struct mac_secret key;
-    struct daemon_file file;
-    if (home_is_locked(&cli->home) == 0)
-        return error_set(err, -ENOENT, "no process holds %s", cli->home.lock);
-    int status = daemon_file_read(cli->home.daemon_file, &file, err);
-    if (status == 0)
-        status = mac_secret_read(cli->home.key, &key, err);
+    int status = mac_secret_read(cli->home.key, &key, err);
     if (status == 0) {
         client_close(cli);
-        cli->client = http_client_new_tcp("the daemon", file.host, file.port);
+        cli->client = http_client_new_tcp("the daemon", file->host, file->port);
         http_client_encrypt(cli->client, &key);
         cli->is_remote = true;
     }
-    daemon_file_fini(&file);
     return status;
 }
 
@@ -110,6 +103,29 @@ static int client_request(struct cli *cli, const char *method, const char *path,
     return http_request(cli->client, method, path, body, body ? strlen(body) : 0, ret_reply, err);
 }
 
+/* Sends the request to a daemon on another host. Returns -ENOENT if no daemon serves the home: a
+ * daemon on any host holds the lock of the home. A daemon of this host that has just started may be
+ * the one that the file names. It listens at its socket before it writes the file, so the socket is
+ * asked again before TCP. */
+static int client_send_remote(struct cli *cli, const char *method, const char *path,
+                              const char *body, struct http_reply *ret_reply, struct error *err)
+{
+    struct daemon_file file;
+    if (home_is_locked(&cli->home) == 0)
+        return error_set(err, -ENOENT, "no process holds %s", cli->home.lock);
+    int status = daemon_file_read(cli->home.daemon_file, &file, err);
+    if (status < 0)
+        return status;
+    status = client_request(cli, method, path, body, ret_reply, err);
+    if (client_is_away(status)) {
+        status = client_open_remote(cli, &file, err);
+        if (status == 0)
+            status = client_request(cli, method, path, body, ret_reply, err);
+    }
+    daemon_file_fini(&file);
+    return status;
+}
+
 /* Sends the request over the Unix socket, or over TCP if no daemon listens at the socket. */
 static int client_send(struct cli *cli, const char *method, const char *path, const char *body,
                        struct http_reply *ret_reply, struct error *err)
@@ -118,11 +134,8 @@ static int client_send(struct cli *cli, const char *method, const char *path, co
     if (status < 0)
         return status;
     status = client_request(cli, method, path, body, ret_reply, err);
-    if (!cli->is_remote && client_is_away(status)) {
-        status = client_open_remote(cli, err);
-        if (status == 0)
-            status = client_request(cli, method, path, body, ret_reply, err);
-    }
+    if (!cli->is_remote && client_is_away(status))
+        status = client_send_remote(cli, method, path, body, ret_reply, err);
     if (status == -ETIMEDOUT && !cli->is_remote)
         status = client_silent(cli, err);
     if (status < 0)

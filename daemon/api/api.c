@@ -257,9 +257,9 @@ int api_open(const struct api_config *config, struct api **ret_api, struct error
     share_files(&people_max, &workers_max);
     int status = owner_key(config->home, &api->key, err);
     if (status == 0)
-        status = open_workers(api, workers_max, err);
-    if (status == 0)
         status = open_people(api, people_max, err);
+    if (status == 0) /* writes the file of the daemon, which promises the socket of people */
+        status = open_workers(api, workers_max, err);
     if (status == 0)
         status = open_page(api, err);
     if (status < 0) {
