@@ -4,7 +4,7 @@
 # new text. A file without a folder is in daemon/core. Prints TAP.
 set -u
 seeds=${PHASED_MUTATION_SEEDS:-60000}
-limit_s=300 # the seeds need a minute or two
+limit_s=300 # of processor time, since a machine may be busy; the seeds need a minute or two
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 count=0
@@ -136,10 +136,10 @@ while IFS= read -r line; do
         report 'not ok' "$title" "$(head -5 "$work/log")"
         continue
     fi
-    bash -c "timeout $limit_s $work/tree/sim --seeds 1 $seeds" >"$work/log" 2>&1
+    bash -c "ulimit -S -t $limit_s; $work/tree/sim --seeds 1 $seeds" >"$work/log" 2>&1
     case $? in
     0) report 'not ok' "$title" "$seeds seeds passed" ;;
-    124) report 'not ok' "$title" "no breach in $limit_s s" ;;
+    152) report 'not ok' "$title" "no breach in $limit_s s" ;; # SIGXCPU
     *)
         said=$(grep -m1 -E 'seed|ssert' "$work/log")
         if whole=$(whole_passes 2>&1); then
