@@ -235,7 +235,8 @@ enum {
 
 struct judge {
     struct loop *loop;
-    json_t *answers; /* by run or by matrix: {"until": uv_hrtime(), "answer"}, or NULL */
+    bool has_revised; /* in this turn: the record may not have the changed params yet */
+    json_t *answers;  /* by run or by matrix: {"until": uv_hrtime(), "answer"}, or NULL */
 };
 
 /* The kept answer, if it may be given again; NULL: the answer has to be worked out. */
@@ -298,27 +299,45 @@ int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase_name, b
 
 /* --- The room --------------------------------------------------------------------------------- */
 
-enum { RECORD_RETRY_MS = 1000 };
+enum { RECORD_RETRY_MS = 1000, NEXT_TURN_MS = 1 };
 
+/* A matrix or a remedy resolves the workflow's text again with all changes of params that are in
+ * the record. So the next matrix or remedy waits until the changes of this one are there. */
 static int carry_judge(void *state, const struct core_effect *effect)
 {
-    struct loop *loop = ((struct judge *)state)->loop;
+    struct judge *judge = state;
     struct phase *phase = effect->phase;
     struct error err;
-    if ((phase->members ? matrix_judge : judge_gate)(loop, phase, &err) == 0)
+    if (phase->members && judge->has_revised)
+        return CARRIED_LATER_MS + NEXT_TURN_MS;
+    if ((phase->members ? matrix_judge : judge_gate)(judge->loop, phase, &err) == 0) {
+        judge->has_revised = judge->has_revised || phase->members;
         return CARRIED_OUT;
+    }
     log_line("could not judge phase %s: %s", phase->name, err.message);
     return CARRIED_LATER_MS + RECORD_RETRY_MS;
 }
 
 static int carry_remedy(void *state, const struct core_effect *effect)
 {
+    struct judge *judge = state;
     struct phase *phase = effect->phase;
     struct error err;
-    if (remedy_work_out(((struct judge *)state)->loop, phase, &err) == 0)
+    if (judge->has_revised)
+        return CARRIED_LATER_MS + NEXT_TURN_MS;
+    if (remedy_work_out(judge->loop, phase, &err) == 0) {
+        judge->has_revised = true;
         return CARRIED_OUT;
+    }
     log_line("could not work out a remedy for phase %s: %s", phase->name, err.message);
     return CARRIED_LATER_MS + RECORD_RETRY_MS;
+}
+
+/* What was posted is in the record now. If the commit has failed, nothing is carried out before the
+ * commit succeeds. */
+static void judge_turned(void *state)
+{
+    ((struct judge *)state)->has_revised = false;
 }
 
 static void judge_fini(void *state)
@@ -329,6 +348,7 @@ static void judge_fini(void *state)
 
 const struct room judge_room = {
     .state_size = sizeof(struct judge),
+    .turned = judge_turned,
     .fini = judge_fini,
     .carry = {[FX_JUDGE] = carry_judge, [FX_REMEDY] = carry_remedy},
 };

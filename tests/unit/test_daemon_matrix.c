@@ -1,4 +1,4 @@
-/* What the daemon takes from the members of a matrix. */
+/* What the daemon takes from the members of a matrix, and what it does with params that change. */
 #include "tests/unit/daemon_runs.h"
 
 #include "lib/text.h"
@@ -151,6 +151,88 @@ static void a_reused_member_has_a_value_so_far(void **state)
     json_decref(json);
 }
 
+/* The params of the phase after all others. */
+static void expect_train(struct world *world, unsigned workflow, const char *params)
+{
+    char sql[128];
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT spec -> 'params' FROM phase WHERE name = 'train' AND workflow = %u",
+                   workflow);
+    expect_record(world, sql, params);
+}
+
+#define SWEEP(name, param)                                                                         \
+    "  " name ":\n"                                                                                \
+    "    resources: {time: 1h}\n"                                                                  \
+    "    matrix: {" param ": [1, 2]}\n"                                                            \
+    "    best: {max: last(speed), reuse: 1d}\n"                                                    \
+    "    run: x $" param "\n"
+
+/* All results of both are known, so both choose at once. */
+static void two_matrices_that_choose_at_once_both_change_the_phase_after_them(void **state)
+{
+    static const char spec[] =
+        "name: two\n"
+        "phases:\n" SWEEP("a", "batch") SWEEP("b", "lr") "  train:\n"
+                                                         "    after: [a, b]\n"
+                                                         "    resources: {time: 1h}\n"
+                                                         "    params: {x: =a.batch, y: =b.lr}\n"
+                                                         "    run: y $x $y\n";
+    static const char *const members[] = {"a.1", "a.2", "b.1", "b.2"};
+    struct world *world = *state;
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
+    world_await_lines(world, "jobs", 4);
+    for (unsigned i = 0; i < 4; i++) {
+        char *out = text_format("%s/runs/1/%s/out", world->home, members[i]);
+        run(world, members[i], 101 + i, i);
+        (void)mkdir(out, 0700); /* the worker makes it */
+        free(out);
+    }
+    world_await_lines(world, "jobs", 5);
+    expect_train(world, 1, "{\"x\":2,\"y\":2}");
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
+    world_await_lines(world, "jobs", 6);
+    expect_train(world, 2, "{\"x\":2,\"y\":2}");
+}
+
+#define HALVING(name)                                                                              \
+    "  " name ":\n"                                                                                \
+    "    resources: {time: 1h}\n"                                                                  \
+    "    params: {mb: 64}\n"                                                                       \
+    "    remedies: {oom: {set: {mb: mb / 2}}}\n"                                                   \
+    "    run: x $mb\n"
+
+/* Both phases fail while the daemon is away. */
+static void two_remedies_at_once_both_change_the_phase_after_them(void **state)
+{
+    static const char spec[] =
+        "name: two\n"
+        "phases:\n" HALVING("p") HALVING("q") "  train:\n"
+                                              "    after: [p, q]\n"
+                                              "    resources: {time: 1h}\n"
+                                              "    params: {x: =p.mb, y: =q.mb}\n"
+                                              "    run: y $x $y\n";
+    struct world *world = *state;
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
+    world_await_lines(world, "jobs", 2);
+    world_kill(world);
+    for (unsigned i = 0; i < 2; i++) {
+        char folder[32], job[32];
+        (void)snprintf(folder, sizeof folder, "runs/1/%s/1", i ? "q" : "p");
+        (void)snprintf(job, sizeof job, "state.%u", 101 + i);
+        leave(world, folder, "outcome.json",
+              text_format("{\"run\":%u,\"job_id\":%u,\"restarts\":0,\"outcome\":\"failed\","
+                          "\"cause\":\"oom\",\"exit_code\":1,\"signal\":0,\"message\":\"\","
+                          "\"started\":1,\"ended\":2,\"finals\":{},\"last_step\":0,"
+                          "\"requeues\":false}",
+                          i + 1, 101 + i));
+        world_slurm_write(world, job, "failed");
+    }
+    world_start(world, NULL);
+    world_await_lines(world, "jobs", 4);
+    expect_train(world, 1, "{\"x\":32,\"y\":32}");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
@@ -158,6 +240,8 @@ int main(void)
         TEST(a_choice_leaves_out_what_the_gpu_changed),
         TEST(a_reused_member_has_a_value_so_far),
         TEST(only_members_with_the_same_known_code_are_equal),
+        TEST(two_matrices_that_choose_at_once_both_change_the_phase_after_them),
+        TEST(two_remedies_at_once_both_change_the_phase_after_them),
     };
     return cmocka_run_group_tests_name("daemon matrix", tests, NULL, NULL);
 }
