@@ -95,8 +95,18 @@ static void provenance_add_sum(json_t *provenance)
 
 static void provenance_add_changes(json_t *provenance)
 {
-    static const char *const diff[] = {"git",           "--no-optional-locks", "diff", "--binary",
-                                       "--no-ext-diff", "--no-textconv",       "HEAD", NULL};
+    /* The configuration of git cannot change what is printed, and cannot hide submodules. */
+    static const char *const diff[] = {"git",
+                                       "--no-optional-locks",
+                                       "diff",
+                                       "--binary",
+                                       "--no-color",
+                                       "--no-ext-diff",
+                                       "--no-textconv",
+                                       "--submodule=short",
+                                       "--ignore-submodules=none",
+                                       "HEAD",
+                                       NULL};
     static const char *const untracked[] = {
         "git", "ls-files", "--others", "--exclude-standard", "--full-name", ":/", NULL};
     struct error err;

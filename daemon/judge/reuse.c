@@ -14,6 +14,7 @@
 #include "lib/text.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const json_t *matrix_of(const json_t *resolved, const struct phase *matrix)
@@ -21,13 +22,27 @@ static const json_t *matrix_of(const json_t *resolved, const struct phase *matri
     return json_object_get(phase_spec_find(resolved, matrix->name), "matrix");
 }
 
+/* Whether a submodule has changes of its own. git prints the same line for all such changes:
+ * "+Subproject commit 1a2b-dirty". */
+static bool has_changed_submodule(const char *diff)
+{
+    static const char begin[] = "\n+Subproject commit ";
+    for (const char *at = strstr(diff, begin); at; at = strstr(at + 1, begin)) {
+        const char *commit = at + strlen(begin);
+        if (text_starts(commit + strspn(commit, "0123456789abcdef"), "-dirty"))
+            return true;
+    }
+    return false;
+}
+
 /* Whether it is known which code the member runs. Without a repository: yes. Files that git does
  * not know are code, too. */
 static bool is_code_known(const json_t *provenance)
 {
+    const char *diff = json_string_value(json_object_get(provenance, "diff"));
     const char *untracked = json_string_value(json_object_get(provenance, "untracked"));
     return !json_object_get(provenance, "commit") ||
-           (json_object_get(provenance, "diff") && untracked &&
+           (diff && !has_changed_submodule(diff) && untracked &&
             (!*untracked || json_object_get(provenance, "untracked_sum")));
 }
 

@@ -339,6 +339,43 @@ SPEC
     [ "$(record 'SELECT fingerprint IS NULL FROM member ORDER BY phase' | paste -sd' ')" = '0 0 1 1 0 0 0 0 1' ]
 }
 
+# Prints the fingerprint of the member of a new workflow; empty: the member equals no other.
+fingerprint() {
+    local code=$1
+    shift
+    { echo "code: $code"; ladder '{BATCH_SIZE: [64]}' 'best: {max: mean(speed), reuse: 1d}'; } >"$PHASED_HOME/spec.yaml"
+    "$@" phasectl submit --hold "$PHASED_HOME/spec.yaml" >/dev/null
+    record 'SELECT fingerprint FROM member ORDER BY phase DESC LIMIT 1'
+}
+
+make_repository() {
+    git init -q "$1"
+    cd "$1"
+    git config user.name a
+    git config user.email a@b
+}
+
+@test "a member whose submodule has changes equals no other" {
+    phasectl daemon start
+    (make_repository "$PHASED_HOME/lib"; echo x >train.sh; git add -A; git commit -qm a)
+    make_repository "$PHASED_HOME/code"
+    git -c protocol.file.allow=always submodule --quiet add "$PHASED_HOME/lib" lib
+    git commit -qm a
+    first=$(fingerprint live)
+    [ -n "$first" ]
+    [ "$(fingerprint live)" = "$first" ]
+    echo y >lib/train.sh
+    [ -z "$(fingerprint live)" ]
+    for key in diff.ignoreSubmodules=all diff.submodule=log color.ui=always; do
+        git config "${key%=*}" "${key#*=}"
+        [ -z "$(fingerprint live)" ]
+    done
+    git -C lib -c user.name=a -c user.email=a@b commit -qam b
+    second=$(fingerprint live)
+    [ -n "$second" ]
+    [ "$second" != "$first" ]
+}
+
 executed() {
     cut -d' ' -f1 "$PHASED_HOME/runs/$1/executed" 2>/dev/null | sort -n | paste -sd' '
 }
