@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     PROVENANCE_ASK_S = 20,    /* for an answer of git */
@@ -55,9 +56,9 @@ static char *provenance_list(const char *const *words)
 }
 
 /* Returns the only line that a program prints. The caller frees it. */
-static char *provenance_line(const char *const *words)
+static char *provenance_line(const char *const *words, struct error *err)
 {
-    char *line = provenance_ask(words, NULL);
+    char *line = provenance_ask(words, err);
     if (line)
         line[strcspn(line, "\n")] = '\0';
     return line;
@@ -89,7 +90,7 @@ static void provenance_add_sum(json_t *provenance)
                                  json_string_value(json_object_get(provenance, "root")),
                                  size,
                                  NULL};
-    (void)provenance_take(provenance, "untracked_sum", provenance_line(words));
+    (void)provenance_take(provenance, "untracked_sum", provenance_line(words, NULL));
     free(size);
 }
 
@@ -138,17 +139,38 @@ static void provenance_add_packages(json_t *provenance)
     free(python);
 }
 
+/* Whether the current folder or a folder above it has a repository, whatever git says. */
+static bool provenance_has_repository(void)
+{
+    char *folder;
+    bool is_found = false;
+    if (file_find_current(&folder, NULL) < 0)
+        return false;
+    for (char *end = folder + strlen(folder); end && !is_found; end = strrchr(folder, '/')) {
+        *end = '\0';
+        char *path = text_format("%s/.git", folder);
+        is_found = access(path, F_OK) == 0;
+        free(path);
+    }
+    free(folder);
+    return is_found;
+}
+
 json_t *provenance_capture_code(void)
 {
     static const char *const root[] = {"git", "rev-parse", "--show-toplevel", NULL};
     static const char *const commit[] = {"git", "rev-parse", "--verify", "HEAD", NULL};
     static const char *const branch[] = {"git", "symbolic-ref", "--short", "-q", "HEAD", NULL};
+    struct error err = {0};
     json_t *provenance = json_object();
-    if (provenance_take(provenance, "root", provenance_line(root)) &&
-        provenance_take(provenance, "commit", provenance_line(commit))) {
+    if (provenance_take(provenance, "root", provenance_line(root, &err)) &&
+        provenance_take(provenance, "commit", provenance_line(commit, &err))) {
         (void)provenance_take(provenance, "branch",
-                              provenance_line(branch)); /* no branch: HEAD is detached */
+                              provenance_line(branch, NULL)); /* no branch: HEAD is detached */
         provenance_add_changes(provenance);
+    } else if (provenance_has_repository()) {
+        (void)provenance_take(provenance, "diff_note",
+                              text_format("no commit is known: %s", err.message));
     }
     return provenance;
 }

@@ -1,6 +1,6 @@
 /* Which code a submission runs: the git commit of the current folder, the changes since that
- * commit, and a copy of the code if the workflow asks for one. Without git or a repository, nothing
- * is captured. */
+ * commit, and a copy of the code if the workflow asks for one. Without a repository, nothing is
+ * captured. */
 #ifndef PHASED_CLI_PROVENANCE_H
 #define PHASED_CLI_PROVENANCE_H
 
@@ -15,9 +15,10 @@ struct error;
 #define PROVENANCE_FOLDER "PHASED_CODE"
 
 /* Returns a new object of texts: "root", "commit", "branch", "diff" (against the commit; absent
- * when it is too long or not text), "diff_note", "untracked" (one name a line; these files are
- * new), "untracked_sum" (of the new files; absent if it is not known) and "packages" of the active
- * Python environment (one name==version a line). */
+ * when it is too long or not text), "diff_note" (why there is no diff, or no commit although there
+ * is a repository), "untracked" (one name a line; these files are new), "untracked_sum" (of the new
+ * files; absent if it is not known) and "packages" of the active Python environment (one
+ * name==version a line). */
 json_t *provenance_capture(void);
 
 /* Returns the same without "packages", always of the current folder. */

@@ -42,7 +42,7 @@ static void show_code(const json_t *source, struct table *table)
     unsigned untracked = text_count_lines(field_text(source, "untracked"));
     unsigned packages = text_count_lines(field_text(source, "packages"));
     if (!commit[0]) {
-        table_add_named(table, "code", "not a git repository");
+        table_add_named(table, "code", note[0] ? note : "not a git repository");
     } else {
         text_addf(&text, "%s%s%s of %s", commit, branch[0] ? " on " : "", branch,
                   field_text(source, "root"));

@@ -35,15 +35,17 @@ static bool has_changed_submodule(const char *diff)
     return false;
 }
 
-/* Whether it is known which code the member runs. Without a repository: yes. Files that git does
- * not know are code, too. */
+/* Whether it is known which code the member runs. Without a repository: yes. With a repository
+ * whose commit is not known, there is a root, or a note that says why. Files that git does not know
+ * are code, too. */
 static bool is_code_known(const json_t *provenance)
 {
     const char *diff = json_string_value(json_object_get(provenance, "diff"));
     const char *untracked = json_string_value(json_object_get(provenance, "untracked"));
-    return !json_object_get(provenance, "commit") ||
-           (diff && !has_changed_submodule(diff) && untracked &&
-            (!*untracked || json_object_get(provenance, "untracked_sum")));
+    if (!json_object_get(provenance, "commit"))
+        return !json_object_get(provenance, "root") && !json_object_get(provenance, "diff_note");
+    return diff && !has_changed_submodule(diff) && untracked &&
+           (!*untracked || json_object_get(provenance, "untracked_sum"));
 }
 
 /* Makes the fingerprint of a member. It covers what the spec says of the phase, the rungs, the

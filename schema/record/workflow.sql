@@ -67,11 +67,12 @@ CREATE VIEW v_workflow AS
 CREATE TABLE provenance (
     -- The code of a workflow, as it was at its submission.
     workflow  INTEGER PRIMARY KEY REFERENCES workflow DEFERRABLE INITIALLY DEFERRED,
-    root      TEXT, -- the git repository in which submit was called; NULL: no repository
-    commit_id TEXT, -- the commit that was checked out
+    root      TEXT, -- the git repository in which submit was called; NULL: no repository, or see
+                    -- diff_note
+    commit_id TEXT, -- the commit that was checked out; NULL: no repository, or see diff_note
     branch    TEXT, -- the branch that was checked out; NULL: no branch
     diff      TEXT, -- the changes since the commit, for git apply; NULL: see diff_note
-    diff_note TEXT, -- why the row has no diff
+    diff_note TEXT, -- why the row has no diff, or no commit
     untracked TEXT, -- files that git does not know and does not ignore, one name on each line
     packages  TEXT, -- the packages of the active Python environment, one name==version on each line
     snapshot  TEXT  -- the folder of the copy that runs use; NULL: the file asks for no copy

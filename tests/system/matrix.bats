@@ -376,6 +376,27 @@ make_repository() {
     [ "$second" != "$first" ]
 }
 
+# git refuses a repository of another person, for example.
+@test "a member equals no other if git knows no commit, unless there is no repository" {
+    phasectl daemon start
+    mkdir -p "$PHASED_HOME/bin" "$PHASED_HOME/code/sub"
+    printf '#!/bin/sh\necho "fatal: detected dubious ownership" >&2\nexit 128\n' >"$PHASED_HOME/bin/git"
+    chmod +x "$PHASED_HOME/bin/git"
+    cd "$PHASED_HOME/code/sub"
+    plain=$(fingerprint live)
+    [ -n "$plain" ]
+    [ "$(fingerprint live env PATH="$PHASED_HOME/bin:$PATH")" = "$plain" ]
+    (make_repository "$PHASED_HOME/code")
+    [ -z "$(fingerprint live)" ]
+    [[ $(phasectl show 3) == *"no commit is known: "* ]]
+    echo x >train.sh
+    git add -A
+    git commit -qm a
+    [ -n "$(fingerprint live)" ]
+    [ -z "$(fingerprint live env PATH="$PHASED_HOME/bin:$PATH")" ]
+    [[ $(phasectl show 5) == *"no commit is known: fatal: detected dubious ownership"* ]]
+}
+
 executed() {
     cut -d' ' -f1 "$PHASED_HOME/runs/$1/executed" 2>/dev/null | sort -n | paste -sd' '
 }

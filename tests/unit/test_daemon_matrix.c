@@ -100,23 +100,34 @@ static void a_choice_leaves_out_what_the_gpu_changed(void **state)
 static void only_members_with_the_same_known_code_are_equal(void **state)
 {
     static const struct {
-        const char *commit, *diff, *untracked, *sum;
+        const char *root, *commit, *diff, *note, *untracked, *sum;
         const char *equal; /* how many members so far have its fingerprint; NULL: no fingerprint */
     } rows[] = {
-        {NULL, NULL, NULL, NULL, "1"},    {NULL, NULL, NULL, NULL, "2"},
-        {"a", NULL, "", NULL, NULL},      {"a", "b", NULL, NULL, NULL},
-        {"a", "b", "", NULL, "1"},        {"a", "c", "", NULL, "1"},
-        {"a", "b", "", NULL, "2"},        {"a", "b", "new.py\n", NULL, NULL},
-        {"a", "b", "new.py\n", "1", "1"}, {"a", "b", "new.py\n", "2", "1"},
-        {"a", "b", "new.py\n", "1", "2"},
+        {NULL, NULL, NULL, NULL, NULL, NULL, "1"},
+        {NULL, NULL, NULL, NULL, NULL, NULL, "2"},
+        {NULL, NULL, NULL, "x", NULL, NULL, NULL},
+        {"r", NULL, NULL, NULL, NULL, NULL, NULL},
+        {"r", NULL, NULL, "x", NULL, NULL, NULL},
+        {"r", "a", NULL, NULL, "", NULL, NULL},
+        {"r", "a", "b", NULL, NULL, NULL, NULL},
+        {"r", "a", "b", NULL, "", NULL, "1"},
+        {"r", "a", "c", NULL, "", NULL, "1"},
+        {"r", "a", "b", NULL, "", NULL, "2"},
+        {"r", "a", "b", NULL, "new.py\n", NULL, NULL},
+        {"r", "a", "b", NULL, "new.py\n", "1", "1"},
+        {"r", "a", "b", NULL, "new.py\n", "2", "1"},
+        {"r", "a", "b", NULL, "new.py\n", "1", "2"},
+        {"r", "a", "b\n+Subproject commit 2b\n", NULL, "", NULL, "1"},
+        {"r", "a", "b\n+Subproject commit 1a-dirty\n", NULL, "", NULL, NULL},
     };
     struct world *world = *state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         json_t *body = world_submission(REUSING("[1]"), NULL);
         (void)json_object_set_new(body, "provenance",
-                                  json_pack("{s:s*, s:s*, s:s*, s:s*}", "commit", rows[i].commit,
-                                            "diff", rows[i].diff, "untracked", rows[i].untracked,
-                                            "untracked_sum", rows[i].sum));
+                                  json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:s*}", "root",
+                                            rows[i].root, "commit", rows[i].commit, "diff",
+                                            rows[i].diff, "diff_note", rows[i].note, "untracked",
+                                            rows[i].untracked, "untracked_sum", rows[i].sum));
         json_decref(world_expect(world, 201, "POST", "/v1/workflows", body));
         expect_record(world,
                       "SELECT nullif((SELECT count(*) FROM member AS other"
