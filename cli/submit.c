@@ -181,6 +181,7 @@ static int submit_freeze(const struct cli *cli, const json_t *body, json_t *item
         return status;
     provenance = json_copy(provenance);
     (void)json_object_set_new(provenance, "snapshot", json_string(workdir));
+    (void)json_object_set(provenance, "from", json_object_get(body, "workdir"));
     (void)json_object_set_new(item, "provenance", provenance);
     (void)json_object_set_new(item, "workdir", json_string(workdir));
     free(workdir);

@@ -49,16 +49,18 @@ static bool is_code_known(const json_t *provenance)
 }
 
 /* Makes the fingerprint of a member. It covers what the spec says of the phase, the rungs, the
- * folder, and the code as far as it is known. It leaves out the name, the place in the matrix,
- * `cut`, and the type of the GPUs if the spec names only one. Results are compared later by the
- * GPUs that they really had. If the code was changed after its commit, and the changes are not
- * known, the member gets no fingerprint: it equals no other member. */
+ * folder, whether the folder was copied, and the code as far as it is known. It leaves out the
+ * name, the place in the matrix, `cut`, and the type of the GPUs if the spec names only one.
+ * Results are compared later by the GPUs that they really had. If the code was changed after its
+ * commit, and the changes are not known, the member gets no fingerprint: it equals no other member.
+ */
 static void mark(json_t *spec, const json_t *rungs, const json_t *submission)
 {
     static const char *const code[] = {"commit", "diff", "untracked_sum", "packages"};
     const json_t *provenance = json_object_get(submission, "provenance");
     if (!is_code_known(provenance))
         return;
+    json_t *from = json_object_get(provenance, "from");
     json_t *member = json_object_get(spec, "member"), *content = json_copy(spec);
     json_t *document = json_object(), *resources = json_copy(json_object_get(spec, "resources"));
     char fingerprint[FINGERPRINT_SIZE];
@@ -73,7 +75,9 @@ static void mark(json_t *spec, const json_t *rungs, const json_t *submission)
     for (int i = 0; json_is_object(rungs) && i < 2; i++) /* `cut` changes no result */
         (void)json_object_set(document, i ? "values" : "param",
                               json_object_get(rungs, i ? "values" : "param"));
-    (void)json_object_set(document, "workdir", json_object_get(submission, "workdir"));
+    /* The workdir of `code: snapshot` is a copy, which has another name each time. */
+    (void)json_object_set(document, from ? "from" : "workdir",
+                          from ? from : json_object_get(submission, "workdir"));
     for (size_t i = 0; i < sizeof code / sizeof code[0]; i++) {
         json_t *part = json_object_get(provenance, code[i]);
         if (part)

@@ -397,6 +397,26 @@ make_repository() {
     [[ $(phasectl show 5) == *"no commit is known: fatal: detected dubious ownership"* ]]
 }
 
+@test "members that run in copies of the same code are equal" {
+    phasectl daemon start
+    make_repository "$PHASED_HOME/code"
+    echo x >train.sh
+    git add -A
+    git commit -qm a
+    live=$(fingerprint live)
+    copied=$(fingerprint snapshot)
+    [ "$copied" != "$live" ] # a copy has no ignored files
+    [ "$(fingerprint snapshot)" = "$copied" ]
+    echo y >train.sh
+    changed=$(fingerprint snapshot)
+    [[ -n $changed && $changed != "$copied" ]]
+    echo x >train.sh
+    mkdir sub
+    cd sub
+    [ "$(fingerprint snapshot)" != "$copied" ]
+    [ "$(record 'SELECT count(fingerprint) FROM member')" = 5 ]
+}
+
 executed() {
     cut -d' ' -f1 "$PHASED_HOME/runs/$1/executed" 2>/dev/null | sort -n | paste -sd' '
 }
