@@ -97,7 +97,7 @@ static void held_find_ways(const json_t *phase, struct held_ways *ways)
             {!is_matrix && (by_gate || by_manual), "", "gate", "", "what the gate found"},
             {field_can(phase, COMMAND_PROMOTE), "p", VERB(PROMOTE), "",
              !by_gate    ? "go on"
-             : is_matrix ? "choose without `where`"
+             : is_matrix ? "choose among the members anyway"
                          : "start the next phases anyway"},
             {members_can(phase, COMMAND_PROMOTE) > 0, HELD_MORE, VERB(PROMOTE), ".N",
              "go on with this member"},

@@ -33,7 +33,7 @@ function promoteHelp(phase) {
   if (phase.state === 'succeeded') return 'go on with this member';
   if (phase.hold !== 'gate') return 'start the next phases';
   return isMatrix(phase)
-    ? 'choose without `where`'
+    ? 'choose among the members anyway'
     : 'start the next phases, although the gate failed';
 }
 

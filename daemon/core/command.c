@@ -240,8 +240,8 @@ static const char *command_who(const struct core_event *event)
     return event->message && *event->message ? event->message : "a person";
 }
 
-/* A person may let a matrix whose `where` left no member choose without `where`, or promote the
- * member that is to be the best. Both are judged like other decisions. */
+/* A person may let a matrix choose that was held because of `where` or missing metrics, or promote
+ * the member that is to be the best. Both are judged like other decisions. */
 static void command_promote(struct decision *decision, struct phase *phase, const char *reason)
 {
     bool is_choice = phase->matrix && phase->state == PHASE_SUCCEEDED;

@@ -128,8 +128,8 @@ struct core_event {
      * follows from the choice. */
     const struct workflow *revision;
     const struct core_choice *choice; /* JUDGED: the choice of a matrix that passed */
-    /* JUDGED. If a matrix FAILED, `where` left no member, and a person may let the matrix choose
-     * without `where`. If a matrix is INSUFFICIENT, it cannot choose. */
+    /* JUDGED. If a matrix FAILED, `where` left no member, or the record lacks metrics, and a person
+     * may promote the matrix. If a matrix is INSUFFICIENT, it cannot choose. */
     enum gate_result gate;
     bool is_ungated;            /* JUDGED, PASSED: the phase has no gate, and its run succeeded */
     enum phase_command command; /* COMMAND */

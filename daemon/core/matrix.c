@@ -9,7 +9,8 @@
  * resolved again with these params.
  *
  * If the matrix cannot choose, the results stay. A retry judges the results again. A promotion
- * judges them without `where`, or with the member that a person wants (is_overridden, best).
+ * judges them with the metrics that are there, without `where` if `where` leaves no member, or with
+ * the member that a person wants (is_overridden, best).
  *
  * Packed members begin in the allocation that another member leaves (matrix_takes_over()). The
  * allocation of the last member is kept while the matrix decides, for the next rung or for the

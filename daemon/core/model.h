@@ -171,7 +171,8 @@ struct phase {
     uint64_t reused;      /* of a member: an equal phase of an earlier workflow, whose results it */
     char *reused_from;    /* takes over, and the address of that phase; 0 and NULL: no phase */
     unsigned reused_rung; /* the results are taken over up to this rung; then the member runs */
-    bool is_overridden;   /* a person promoted it; a matrix then chooses without `where`, or has
+    bool is_overridden;   /* a person promoted it; a matrix then chooses with the metrics that
+                             are there, without `where` if `where` leaves no member, or has
                              the best member that the person named */
 };
 

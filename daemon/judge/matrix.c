@@ -28,10 +28,12 @@ struct selection {
     size_t count;
     struct phase **chosen;
     struct core_choice choice;
-    bool is_where;   /* no member is left, and only because of `where` */
-    char *lack;      /* which entries of a member's journals are missing; NULL: no entries */
-    json_t *changes; /* {"ladder": [{"param", "from", "to"}]} */
-    bool *follows;   /* by phase: it has not run yet, and takes params over */
+    bool *is_by_where;     /* by member: it is out, and only because of `where` */
+    bool is_without_where; /* `where` left no member, and a person has promoted the matrix */
+    bool may_promote;      /* nothing is chosen, and a promotion would help */
+    char *lack;            /* which entries of a member's journals are missing; NULL: no entries */
+    json_t *changes;       /* {"ladder": [{"param", "from", "to"}]} */
+    bool *follows;         /* by phase: it has not run yet, and takes params over */
     char message[REASON_MAX];
 };
 
@@ -41,6 +43,7 @@ static void selection_free(void *context)
     for (size_t i = 0; i < selection->count; i++)
         free(selection->reasons[i]);
     free(selection->reasons);
+    free(selection->is_by_where);
     free(selection->scores);
     free(selection->chosen);
     free(selection->follows);
@@ -168,10 +171,10 @@ static int judge_member(struct selection *selection, struct store *store, struct
         char *lack = NULL;
         if (value)
             judge_value(&scope, value, &score->value, &lack);
-        if (where && !selection->matrix->is_overridden)
+        if (where)
             judge_where(&scope, where, ret_reason);
         if (*ret_reason) {
-            selection->is_where = selection->is_where || !lack;
+            selection->is_by_where[score->number] = !lack;
             free(lack);
         } else {
             *ret_reason = lack;
@@ -190,6 +193,7 @@ static int judge_members(struct selection *selection, struct store *store, struc
     int status = 0;
     selection->scores = xcalloc(matrix->count + 1, sizeof *selection->scores);
     selection->reasons = xcalloc(matrix->count + 1, sizeof *selection->reasons);
+    selection->is_by_where = xcalloc(matrix->count + 1, sizeof *selection->is_by_where);
     selection->chosen = xcalloc(matrix->count + 1, sizeof *selection->chosen);
     for (size_t i = 0; status == 0 && i < matrix->count; i++) {
         struct phase *member = matrix->members[i];
@@ -270,10 +274,10 @@ static int conclude_best(struct selection *selection, struct store *store, struc
     (void)json_object_set_new(selection->changes, selection->matrix->name, changes);
     struct text text = {0};
     bool is_wanted = selection->matrix->is_overridden && selection->matrix->members->best;
-    text_addf(&text, "%.80s is the best%s: ", score->member->name,
-              is_wanted                          ? ", as a person says"
-              : selection->matrix->is_overridden ? " without `where`"
-                                                 : "");
+    text_addf(&text, "%.80s is the best%s%s%s: ", score->member->name,
+              is_wanted ? ", as a person says" : "",
+              selection->is_without_where && !is_wanted ? " without `where`" : "",
+              selection->lack && !is_wanted ? " despite insufficient data" : "");
     add_params(&text, json_object_get(json_object_get(spec, "member"), "params"));
     if (!isnan(score->value))
         text_addf(&text, "; %s %s", expression, expr_number_text(score->value).data);
@@ -298,6 +302,22 @@ static void conclude_none(struct selection *selection)
             selection->scores[i].member->state == PHASE_SUCCEEDED ? selection->reasons[i] : NULL;
     (void)snprintf(selection->message, REASON_MAX, "no member is left: %.180s",
                    reason ? reason : "");
+}
+
+/* If `where` leaves no member, a promotion lets the matrix choose without `where`. */
+static void conclude_where(struct selection *selection)
+{
+    for (size_t i = 0; i < selection->count; i++)
+        if (selection->scores[i].is_left)
+            return;
+    for (size_t i = 0; i < selection->count; i++) {
+        selection->may_promote = selection->may_promote || selection->is_by_where[i];
+        if (!selection->is_by_where[i] || !selection->matrix->is_overridden)
+            continue;
+        selection->is_without_where = selection->scores[i].is_left = true;
+        free(selection->reasons[i]);
+        selection->reasons[i] = NULL;
+    }
 }
 
 /* Puts the member that a person has named as the best first, however it was measured. */
@@ -327,14 +347,15 @@ static int conclude(struct selection *selection, struct store *store, struct err
     bool is_last = matrix->rung + 1 >= matrix->members->rung_count;
     bool is_wanted =
         matrix->is_overridden && matrix->members->best && json_is_object(selection->best);
+    conclude_where(selection);
     size_t left = core_choose(selection->scores, selection->count, is_min, 0);
     size_t kept = is_last ? 1 : core_choose(selection->scores, selection->count, is_min, cut);
     if (is_wanted) {
         conclude_wanted(selection);
         left = kept = 1;
-    } else if (selection->lack && json_is_object(selection->best)) {
+    } else if (selection->lack && !matrix->is_overridden && json_is_object(selection->best)) {
         left = kept = 0; /* the member may be the best: a person decides */
-        selection->is_where = false;
+        selection->may_promote = true;
     }
     selection->choice.goes_on = left > 0 && kept > 1;
     selection->choice.count = selection->choice.goes_on ? kept : left;
@@ -376,7 +397,7 @@ static int work_out_revision(struct selection *selection, struct store *store, s
     (void)snprintf(best, sizeof best, "%s", selection->message);
     (void)snprintf(selection->message, REASON_MAX, "%.120s; with it: %.120s", best, err->message);
     selection->choice = (struct core_choice){0};
-    selection->is_where = false;
+    selection->may_promote = false;
     return 0;
 }
 
@@ -408,7 +429,7 @@ int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err)
         .workflow = matrix->workflow,
         .phase = matrix,
         .gate = selection->choice.count > 0 ? GATE_PASSED
-                : selection->is_where       ? GATE_FAILED
+                : selection->may_promote    ? GATE_FAILED
                                             : GATE_INSUFFICIENT,
         .revision = selection->revision,
         .choice = selection->choice.count > 0 ? &selection->choice : NULL,

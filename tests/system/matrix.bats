@@ -442,7 +442,7 @@ judged() {
     eventually 90 state 1 held
     run phasectl why 1
     [[ $output == *"no member is left: "*memry* ]]
-    [[ $output == *"phasectl promote 1/ladder "*"choose without"* ]]
+    [[ $output == *"phasectl promote 1/ladder "*"choose among"* ]]
     [[ $output == *"phasectl promote 1/ladder.N "* ]]
     [[ $output == *"phasectl retry 1/ladder "*"judge"* ]]
     [ "$(phasectl retry 1)" = '1/ladder chooses again among its results' ]

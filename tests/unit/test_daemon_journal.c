@@ -31,7 +31,7 @@ static const char sweep[] = "name: sweep\n"
                             "  a:\n"
                             "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
                             "    matrix: {lr: [1, 2]}\n"
-                            "    best: {min: last(loss)}\n"
+                            "    best: {min: last(loss), where: last(loss) > 1}\n"
                             "    params: {lr: 0}\n"
                             "    run: echo $lr\n"
                             "  b:\n"
@@ -251,9 +251,10 @@ static void a_later_gate_that_names_the_phase_is_not_passed_either(void **state)
     world_await(world, "/v1/workflows/1", "state", "succeeded");
 }
 
-static void a_matrix_does_not_choose_with_incomplete_data(void **state)
+/* A person chooses: the matrix is promoted, or one of its members. */
+static void matrix_lacks_entries(struct world *world, const char *promoted, const char *reason)
 {
-    struct world *world = *state;
+    char *path = text_format("/v1/workflows/1/phases/%s/promote", promoted);
     submit(world, sweep);
     world_await_lines(world, "jobs", 2);
     for (unsigned i = 0; i < 2; i++) {
@@ -266,8 +267,22 @@ static void a_matrix_does_not_choose_with_incomplete_data(void **state)
     world_await(world, "/v1/workflows/1", "phases.2.state", "held");
     world_await(world, "/v1/workflows/1", "phases.2.reason",
                 "insufficient data: a.2: the journal of n1 lacks entries 6 to 8 of run #1");
-    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a.1/promote", NULL));
+    json_decref(world_expect(world, 200, "POST", path, NULL));
     world_await(world, "/v1/workflows/1", "phases.2.state", "succeeded");
+    world_await(world, "/v1/workflows/1", "phases.2.reason", reason);
+    free(path);
+}
+
+static void a_matrix_does_not_choose_with_incomplete_data(void **state)
+{
+    matrix_lacks_entries(*state, "a.2", "a.2 is the best, as a person says: lr=2; last(loss) 4");
+}
+
+/* `where` counts nevertheless. */
+static void a_promoted_matrix_chooses_with_incomplete_data(void **state)
+{
+    matrix_lacks_entries(*state, "a",
+                         "a.2 is the best despite insufficient data: lr=2; last(loss) 4");
 }
 
 static void an_unreadable_journal_of_a_running_run_is_reported_at_once(void **state)
@@ -503,6 +518,7 @@ int main(void)
         TEST(a_person_may_promote_or_retry_anyway),
         TEST(a_later_gate_that_names_the_phase_is_not_passed_either),
         TEST(a_matrix_does_not_choose_with_incomplete_data),
+        TEST(a_promoted_matrix_chooses_with_incomplete_data),
         TEST(an_unreadable_journal_of_a_running_run_is_reported_at_once),
         TEST(garbage_in_the_journal_of_a_running_run_is_reported_at_once),
         TEST(a_line_with_a_wrong_number_is_skipped),

@@ -123,7 +123,7 @@ static void only_what_the_daemon_allows_is_offered(void **state)
         {"{'state': 'held', 'hold': 'gate', 'can': ['promote', 'cancel', 'retry'], 'members': 3,"
          " 'of_members': {'states': {'succeeded': 3}, 'can': {'promote': 3}}}",
          "  phasectl status 7/a     the members, and why they are out\n"
-         "  phasectl promote 7/a    choose without `where`\n"
+         "  phasectl promote 7/a    choose among the members anyway\n"
          "  phasectl promote 7/a.N  go on with this member\n"
          "  phasectl retry 7/a      judge the members again\n"
          "  phasectl cancel 7/a     end it\n"},
