@@ -11,6 +11,7 @@
 #include "lib/spec/scope.h"
 #include "lib/spec/script.h"
 #include "lib/spec/slurm_options.h"
+#include "lib/spec/yaml.h"
 #include "lib/text.h"
 
 #include <ctype.h>
@@ -34,14 +35,20 @@ static bool is_plain(const char *value)
 }
 
 /* Whether YAML takes the string unchanged: it has no control characters, no other line ends of
- * Unicode (U+0085, U+2028, U+2029), and no byte order mark. */
+ * Unicode (U+0085, U+2028, U+2029), no byte order mark, and not too many empty lines in a row. */
 static bool is_text(const char *string)
 {
-    for (const char *at = string; *at; at++)
+    unsigned blank_lines = 0;
+    for (const char *at = string; *at; at++) {
         if (((unsigned char)*at < ' ' && *at != '\t' && *at != '\n') || *at == 0x7f)
             return false;
-    static const char *const others[] = {"\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xef\xbb\xbf",
-                                         "\n\n\n\n\n\n\n\n\n\n"};
+        if (!isspace((unsigned char)*at))
+            blank_lines = 0;
+        else if (*at == '\n' && ++blank_lines == YAML_BLANK_LINES_MAX)
+            return false;
+    }
+    static const char *const others[] = {"\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9",
+                                         "\xef\xbb\xbf"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strstr(string, others[i]))
             return false;

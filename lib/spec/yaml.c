@@ -10,9 +10,6 @@
 
 #include <libfyaml.h>
 
-/* libfyaml's time for empty lines in a text grows with the square of their number. */
-enum { YAML_BLANK_LINES_MAX = 1000 };
-
 struct yaml_reader {
     struct yaml_arena *arena;
     struct spec_problems *problems;

@@ -10,6 +10,10 @@
 
 #include "lib/spec/yaml_node.h"
 
+/* The most line ends without a letter between them. libfyaml's time for empty lines in a text grows
+ * with the square of their number. */
+enum { YAML_BLANK_LINES_MAX = 1000 };
+
 /* Whether a file has only comments and white space. */
 bool yaml_is_blank(const char *data, size_t size);
 

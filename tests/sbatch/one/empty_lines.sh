@@ -1,0 +1,16 @@
+#!/bin/bash
+#SBATCH --time=10
+echo 1
+
+
+
+
+
+
+
+
+
+
+
+
+echo 2
