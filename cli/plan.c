@@ -382,13 +382,14 @@ static int plan_ask(struct cli *cli, const struct source *source, const json_t *
     return status;
 }
 
-static int plan_show(const struct cli *cli, const char *file, const json_t *plan)
+static int plan_show(const struct cli *cli, const struct source *source, const json_t *plan)
 {
+    source_place_json(source, json_object_get(plan, "warnings"));
     if (cli->as_json) {
         client_print_json(plan);
     } else {
         struct text text = {0};
-        problems_print(file, json_object_get(plan, "warnings"));
+        problems_print(source->name, json_object_get(plan, "warnings"));
         plan_write_table(cli, json_object_get(plan, "phases"), &text);
         plan_write_note(plan, &text);
         plan_write_containers(plan, &text);
@@ -414,10 +415,11 @@ static int plan_file(struct cli *cli, const char *file, const struct source_word
     bool is_good = probe_print(&source, &given->overrides, &workflow);
     json_decref(workflow);
     if (plan_ask(cli, &source, set, given->overrides.variants, &plan, &problems, &err) < 0) {
+        source_place_json(&source, problems);
         problems_print(source.name, problems);
         exit_code = cli_fail(&err);
     } else {
-        exit_code = plan_show(cli, source.name, plan);
+        exit_code = plan_show(cli, &source, plan);
         exit_code = is_good ? exit_code : CLI_FAILED;
     }
     json_decref(set);

@@ -196,6 +196,12 @@ int source_read(const char *file, const struct source_words *words, struct sourc
     return status;
 }
 
+/* Returns the line of the script for a line of the workflow. 0: the line is not of the script. */
+static unsigned source_line(const struct source *source, unsigned line)
+{
+    return source->run_line && line > source->run_line ? line - source->run_line : 0;
+}
+
 void source_place(const struct source *source, struct spec_problems *problems)
 {
     if (!source->script)
@@ -204,9 +210,23 @@ void source_place(const struct source *source, struct spec_problems *problems)
     problems->file = xstrdup(source->script);
     for (size_t i = 0; i < problems->count; i++) {
         struct spec_problem *problem = &problems->items[i];
-        bool is_within = source->run_line && problem->line > source->run_line;
-        problem->line = is_within ? problem->line - source->run_line : 0;
-        problem->column = is_within;
+        problem->line = source_line(source, problem->line);
+        problem->column = problem->line > 0;
+    }
+}
+
+void source_place_json(const struct source *source, const json_t *problems)
+{
+    json_t *problem;
+    size_t i;
+    json_array_foreach(problems, i, problem)
+    {
+        if (!source->script || !text_equal(field_text(problem, "file"), source->name))
+            continue;
+        unsigned line = source_line(source, (unsigned)field_integer(problem, "line"));
+        (void)json_object_set_new(problem, "file", json_string(source->script));
+        (void)json_object_set_new(problem, "line", json_integer(line));
+        (void)json_object_set_new(problem, "column", json_integer(line > 0));
     }
 }
 

@@ -65,6 +65,8 @@ void source_fini(struct source *source);
 /* Turns problems of the workflow into problems of the file. If the file is a script, problems in
  * the script get the lines of the script. Other problems get no line. */
 void source_place(const struct source *source, struct spec_problems *problems);
+/* The same for a list of the API, or NULL. Leaves the problems of other files as they are. */
+void source_place_json(const struct source *source, const json_t *problems);
 
 /* Returns a probe for lib/spec, which asks what this machine knows of a workflow: whether bash can
  * read its scripts, and whether its paths exist. probe_end() frees it. It tries each script once,

@@ -188,27 +188,25 @@ static int submit_freeze(const struct cli *cli, const json_t *body, json_t *item
     return 0;
 }
 
+/* source_fini() frees `ret_source`, also after a failure. */
 static int submit_add_file(const struct cli *cli, const struct submit_options *options,
-                           json_t *body, const char *file, struct error *err)
+                           json_t *body, const char *file, struct source *ret_source,
+                           struct error *err)
 {
     char key[MAC_TOKEN_SIZE];
-    struct source source;
-    int status = source_read(file, options->given, &source, err);
+    int status = source_read(file, options->given, ret_source, err);
     if (status < 0)
         return status;
     mac_random(key, sizeof key);
-    json_t *item = json_pack("{s:s, s:s%, s:s}", "file", source.name, "spec", source.text,
-                             source.size, "key", key);
-    if (!item) {
-        source_fini(&source);
+    json_t *item = json_pack("{s:s, s:s%, s:s}", "file", ret_source->name, "spec", ret_source->text,
+                             ret_source->size, "key", key);
+    if (!item)
         return error_set_at(err, -EINVAL, file, 0, 0, "cannot be sent: it is not UTF-8 text");
-    }
     /* The daemon, which checks the rest, may run on another machine. */
     json_t *workflow;
-    bool is_good = probe_print(&source, &options->given->overrides, &workflow);
+    bool is_good = probe_print(ret_source, &options->given->overrides, &workflow);
     bool is_frozen = is_good && text_equal(field_text(workflow, "code"), "snapshot");
     json_decref(workflow);
-    source_fini(&source);
     if (!is_good) {
         json_decref(item);
         return error_set_at(err, -EINVAL, file, 0, 0, "bash cannot read its scripts (see above)");
@@ -223,15 +221,17 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
 
 /* Prints a line for each workflow, after its warnings. `ret_addresses` has room for all. */
 static void submit_print(const struct cli *cli, const struct option_arguments *files,
-                         const json_t *reply, const struct submit_options *options,
-                         struct address *ret_addresses)
+                         const struct source *sources, const json_t *reply,
+                         const struct submit_options *options, struct address *ret_addresses)
 {
-    const json_t *workflow;
+    const json_t *workflow, *workflows = json_object_get(reply, "workflows");
     size_t i;
     bool prints_reply = cli->as_json && !options->rehearsal_steps;
+    for (i = 0; i < files->count; i++)
+        source_place_json(&sources[i], json_object_get(json_array_get(workflows, i), "warnings"));
     if (prints_reply)
         client_print_json(reply);
-    json_array_foreach(json_object_get(reply, "workflows"), i, workflow)
+    json_array_foreach(workflows, i, workflow)
     {
         char text[ADDRESS_TEXT_SIZE];
         if (i == files->count)
@@ -264,10 +264,11 @@ static int submit_files(struct cli *cli, const struct option_arguments *files,
                         const struct submit_options *options, struct address *ret_addresses)
 {
     struct error err;
+    struct source *sources = xcalloc(files->count, sizeof *sources);
     json_t *body = submit_body(options, &err), *reply = NULL, *problems = NULL;
     int exit_code = !body || submit_queue(body, options, &err) < 0 ? cli_fail(&err) : CLI_OK;
     for (size_t i = 0; body && i < files->count; i++)
-        if (submit_add_file(cli, options, body, files->items[i], &err) < 0)
+        if (submit_add_file(cli, options, body, files->items[i], &sources[i], &err) < 0)
             exit_code = cli_fail(&err);
     bool may_be_queued = false;
     int status = exit_code == CLI_OK
@@ -278,6 +279,8 @@ static int submit_files(struct cli *cli, const struct option_arguments *files,
     if (exit_code != CLI_OK)
         goto out;
     if (status < 0) {
+        for (size_t i = 0; i < files->count; i++)
+            source_place_json(&sources[i], problems);
         problems_print(files->items[0], problems);
         exit_code = cli_fail(&err);
         if (may_be_queued)
@@ -286,8 +289,11 @@ static int submit_files(struct cli *cli, const struct option_arguments *files,
                         "status' before you submit again\n");
         goto out;
     }
-    submit_print(cli, files, reply, options, ret_addresses);
+    submit_print(cli, files, sources, reply, options, ret_addresses);
 out:
+    for (size_t i = 0; i < files->count; i++)
+        source_fini(&sources[i]);
+    free(sources);
     json_decref(problems);
     json_decref(reply);
     json_decref(body);

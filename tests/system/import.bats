@@ -202,6 +202,30 @@ BODY
     [[ $status = 1 && $output == *'train.sh:4:1: phases.train.run: bash: syntax error'* ]]
 }
 
+@test "messages about the text of a script have its line numbers, whichever verb finds them" {
+    phasectl daemon start
+    script /bin/bash --time=10 --comment={1..11} <<<$'echo\necho "$PHASED_FOO"'
+    cd "$PHASED_HOME/work"
+    for verb in check plan submit; do
+        run phasectl "$verb" train.sh
+        [[ $status = 0 && $output == *'train.sh:15:1: warning: phases.train.run: phased sets no variable $PHASED_FOO'* ]]
+        [[ $output != *'as a workflow:'* ]]
+    done
+    phasectl submit --json train.sh | gojq -e '.workflows[0].warnings == [.workflows[0].warnings[0] |
+        select(.file == "train.sh" and .line == 15 and .column == 1)]'
+    phasectl plan --json train.sh | gojq -e '.warnings[0] | .file == "train.sh" and .line == 15'
+    script /bin/bash --time=10 <<<$'echo\necho $PHASED_OT'
+    cp train.sh other.sh
+    sed -i 2d train.sh
+    for verb in plan 'submit train.sh'; do
+        run phasectl $verb other.sh
+        [[ $status = 1 && $output == *'other.sh:4:1: phases.other.run: nothing defines $PHASED_OT '* ]]
+    done
+    [[ $output == *'train.sh:3:1: phases.train.run: nothing defines $PHASED_OT '* ]]
+    run phasectl submit --set nothing=1 train.sh
+    [[ $status = 1 && $output == *$'\ntrain.sh: '* && $output != *'as a workflow:'* ]]
+}
+
 @test "a script is checked, planned, imported and rehearsed with its arguments" {
     phasectl daemon start
     script /bin/bash --time=10 <<<'echo "got $#: $2"'
