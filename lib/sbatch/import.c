@@ -153,14 +153,35 @@ static void take_dependency(struct import *import)
     keep_slurm(import, "dependency", text_string(&dependency->kept));
 }
 
+/* Takes the first item of --export as sbatch does: a comma between quotes belongs to the item, and
+ * quotes around a whole item do not. NULL: no item is left. */
+static char *take_exported(const char **list, bool *ret_is_open)
+{
+    const char *begin = *list, *end = begin;
+    bool is_single = false, is_double = false;
+    for (; *end && (*end != ',' || is_single || is_double); end++) {
+        is_single = is_single != (*end == '\'');
+        is_double = is_double != (*end == '"');
+    }
+    *ret_is_open = is_single || is_double;
+    *list = *end ? end + 1 : end;
+    bool is_quoted = !*ret_is_open && end > begin && strchr("'\"", *begin) && end[-1] == *begin;
+    if (is_quoted)
+        return xstrndup(begin + 1, (size_t)(end - begin) - 2);
+    return *begin ? xstrndup(begin, (size_t)(end - begin)) : NULL;
+}
+
 /* "ALL,A=1,B": phased always takes the whole environment, so only items with a value matter. */
 static void take_export(struct import *import)
 {
     const char *value = value_of(import, "export");
-    bool has_all = !*value;
-    for (char *item; (item = text_take_item(&value)); free(item)) {
+    bool has_all = !*value, is_open;
+    for (char *item; (item = take_exported(&value, &is_open)); free(item)) {
         char *equals = strchr(item, '=');
-        has_all = has_all || text_equal(item, "ALL");
+        has_all = has_all || strcasecmp(item, "ALL") == 0;
+        if (is_open)
+            sbatch_warn(&import->script, "export",
+                        "a quote is not closed, so '%s' is one item, as for sbatch", item);
         if (equals) {
             *equals = '\0';
             if (!scope_is_name(item) || text_starts(item, "PHASED_"))
