@@ -88,8 +88,7 @@ int options_read_since(const char *text, time_t now, time_t *ret_since, struct e
     uint32_t seconds;
     if (units_parse_duration(text, &seconds, NULL) == 0)
         *ret_since = now - (time_t)seconds;
-    else if (!options_read_utc(text, ret_since) &&
-             units_parse_time(text, now, UNITS_LAST, ret_since) < 0)
+    else if (!options_read_utc(text, ret_since) && units_parse_time(text, now, ret_since) < 0)
         return error_set(err, -EINVAL,
                          "--since wants a duration such as 10m, or a time such as 14:05 or "
                          "'2026-11-01 14:05', not '%s'",

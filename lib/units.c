@@ -156,7 +156,7 @@ int units_parse_window(const char *text, unsigned *ret_from, unsigned *ret_to, s
     return 0;
 }
 
-int units_parse_time(const char *text, time_t now, enum units_day day, time_t *ret_time)
+int units_parse_time(const char *text, time_t now, time_t *ret_time)
 {
     static const struct {
         const char *form;
@@ -180,9 +180,8 @@ int units_parse_time(const char *text, time_t now, enum units_day day, time_t *r
             continue;
         tm.tm_isdst = -1;
         time_t time = mktime(&tm);
-        bool is_other_day = day == UNITS_LAST ? time > now : time < now;
-        if (!forms[i].has_date && is_other_day) {
-            tm.tm_mday += day == UNITS_LAST ? -1 : 1;
+        if (!forms[i].has_date && time > now) {
+            tm.tm_mday--;
             tm.tm_isdst = -1;
             time = mktime(&tm);
         }

@@ -27,13 +27,10 @@ int units_parse_duration(const char *text, uint32_t *ret_seconds, struct error *
  * differ. */
 int units_parse_window(const char *text, unsigned *ret_from, unsigned *ret_to, struct error *err);
 
-/* Which of the times of day is meant. `now` counts as both. */
-enum units_day { UNITS_LAST, UNITS_NEXT };
-
 /* Reads a time by the local clock: 14:05, 14:05:30, 2026-11-01, and a date with a time of day,
- * between them a space or `T`. A time of day is the last one before `now`, or the next one after
- * it. Returns -EINVAL for any other text. */
-int units_parse_time(const char *text, time_t now, enum units_day day, time_t *ret_time);
+ * between them a space or `T`. A time of day is the last one before `now`, which counts, too.
+ * Returns -EINVAL for any other text. */
+int units_parse_time(const char *text, time_t now, time_t *ret_time);
 
 /* Reads a whole number with K, M, G or T (powers of 1024, as in Slurm; `B` or `iB` may follow). The
  * result is in MiB, rounded up. */

@@ -122,7 +122,7 @@ static int duration_read(const char *text, int64_t *ret_minutes, struct error *e
     return 0;
 }
 
-/* Reads now, now+90 or now+90minutes; a number without a unit is seconds, as in sbatch. */
+/* Reads now, now+90 or now + 90 minutes; a number without a unit is seconds, as in sbatch. */
 static bool relative_time_read(const char *text, int64_t now, int64_t *ret_time)
 {
     static const struct {
@@ -137,7 +137,7 @@ static bool relative_time_read(const char *text, int64_t now, int64_t *ret_time)
     *ret_time = now;
     if (text_equal(text, "now"))
         return true;
-    if (sscanf(text, "now+%6u%n%15[a-z]%n", &count, &end, unit, &end) < 1 || text[end] != '\0')
+    if (sscanf(text, "now +%6u%n %15[a-z]%n", &count, &end, unit, &end) < 1 || text[end] != '\0')
         return false;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (text_equal(unit, units[i].name)) {
@@ -148,17 +148,87 @@ static bool relative_time_read(const char *text, int64_t now, int64_t *ret_time)
     return false;
 }
 
+enum { TIME_HAS_HOUR = 1, TIME_HAS_DAY = 2, TIME_HAS_YEAR = 4 };
+
+/* Reads a word, a time of day or a date at the beginning of `text` into `tm`. `has` gets what it
+ * says; nothing is said twice. Returns what follows, or NULL. */
+static const char *time_part_read(const char *text, struct tm *tm, unsigned *has)
+{
+    static const struct {
+        const char *form; /* of strptime() */
+        unsigned has;
+        int hour, days;
+    } forms[] = {
+        {"today", TIME_HAS_DAY | TIME_HAS_YEAR, 0, 0},
+        {"tomorrow", TIME_HAS_DAY | TIME_HAS_YEAR, 0, 1},
+        {"midnight", TIME_HAS_HOUR, 0, 0},
+        {"elevenses", TIME_HAS_HOUR, 11, 0},
+        {"noon", TIME_HAS_HOUR, 12, 0},
+        {"fika", TIME_HAS_HOUR, 15, 0},
+        {"teatime", TIME_HAS_HOUR, 16, 0},
+        {"%I:%M:%S %p", TIME_HAS_HOUR, 0, 0},
+        {"%I:%M %p", TIME_HAS_HOUR, 0, 0},
+        {"%H:%M:%S", TIME_HAS_HOUR, 0, 0},
+        {"%H:%M", TIME_HAS_HOUR, 0, 0},
+        {"%Y-%m-%d", TIME_HAS_DAY | TIME_HAS_YEAR, 0, 0},
+        {"%m/%d/%y", TIME_HAS_DAY | TIME_HAS_YEAR, 0, 0},
+        {"%m/%d", TIME_HAS_DAY, 0, 0},
+        {"%m%d%y", TIME_HAS_DAY | TIME_HAS_YEAR, 0, 0},
+        {"%m%d", TIME_HAS_DAY, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        struct tm read = *tm;
+        const char *end = strptime(text, forms[i].form, &read);
+        if (!end || isdigit((unsigned char)*end) || (*has & forms[i].has))
+            continue;
+        read.tm_hour += forms[i].hour;
+        read.tm_mday += forms[i].days;
+        *tm = read;
+        *has |= forms[i].has;
+        return end;
+    }
+    return NULL;
+}
+
+/* Reads times as sbatch does: 18:00, 6:30pm, tomorrow, noon, 01/20/27, 2027-01-20T18:00. A time of
+ * day without a date, and a date without a year, are the next ones. */
+static bool local_time_read(const char *text, time_t now, int64_t *ret_time)
+{
+    struct tm tm;
+    unsigned has = 0;
+    if (!localtime_r(&now, &tm))
+        return false;
+    tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+    while (*text) {
+        const char *end = time_part_read(text, &tm, &has);
+        if (!end && (!has || !strchr(" -t", *text)))
+            return false;
+        text = end ? end : text + 1;
+    }
+    tm.tm_isdst = -1;
+    time_t time = mktime(&tm);
+    if (time < now && !(has & TIME_HAS_YEAR)) {
+        *(has & TIME_HAS_DAY ? &tm.tm_year : &tm.tm_mday) += 1;
+        tm.tm_isdst = -1;
+        time = mktime(&tm);
+    }
+    *ret_time = time;
+    return has && time != (time_t)-1;
+}
+
 static int time_read(const char *text, int64_t now, int64_t *ret_time, struct error *err)
 {
-    time_t time;
-    if (relative_time_read(text, now, ret_time))
-        return 0;
-    if (units_parse_time(text, (time_t)now, UNITS_NEXT, &time) < 0)
-        return error_set(err, -EINVAL,
-                         "'%s' is not a time, such as 2026-01-31T18:00, 18:00 or now+90minutes",
-                         text);
-    *ret_time = time;
-    return 0;
+    char *plain = xstrdup(text);
+    for (char *at = plain; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    bool is_time =
+        relative_time_read(plain, now, ret_time) || local_time_read(plain, (time_t)now, ret_time);
+    free(plain);
+    return is_time ? 0
+                   : error_set(err, -EINVAL,
+                               "'%s' is not a time, such as 2026-01-31T18:00, 18:00, tomorrow or "
+                               "now+90minutes",
+                               text);
 }
 
 static int mail_read(const char *text, int64_t *ret_mails, struct error *err)

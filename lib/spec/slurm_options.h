@@ -68,7 +68,7 @@ enum slurm_option_type {
     SLURM_VALUE_MEMORY,   /* in MiB: 256G, 4000; K, M, G, T are powers of 1024, as in sbatch */
     SLURM_VALUE_FLAG,     /* 0 or 1: true or false */
     SLURM_VALUE_DURATION, /* in minutes: 1h30m, or as in sbatch 90, 1:30:00, 2-12:00 */
-    SLURM_VALUE_TIME,     /* in s since 1970: 2026-01-31T18:00[:00], 18:00[:00], now+90minutes */
+    SLURM_VALUE_TIME,     /* in s since 1970: 2026-01-31T18:00, 18:00, tomorrow, now+90minutes */
     SLURM_VALUE_MAIL,     /* a bit for each enum slurm_mail: END,FAIL */
     SLURM_VALUE_SWITCHES, /* COUNT or COUNT@TIME: the minutes * 2^32 + the count */
 };

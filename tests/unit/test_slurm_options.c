@@ -67,6 +67,26 @@ static void values_are_read_as_sbatch_reads_them(void **state)
         {SLURM_OPTION_BEGIN, "2026-02-01", NOON + 12 * 3600},
         {SLURM_OPTION_BEGIN, "2026-01-31T12:01:05", NOON + 65},
         {SLURM_OPTION_BEGIN, "2026-01-31 12:01", NOON + 60},
+        {SLURM_OPTION_BEGIN, "now + 5 hours", NOON + 5 * 3600},
+        {SLURM_OPTION_BEGIN, "now+1week", NOON + 7 * 86400},
+        {SLURM_OPTION_BEGIN, "today", NOON - 12 * 3600},
+        {SLURM_OPTION_BEGIN, "tomorrow", NOON + 12 * 3600},
+        {SLURM_OPTION_BEGIN, "midnight", NOON + 12 * 3600},
+        {SLURM_OPTION_BEGIN, "elevenses", NOON + 23 * 3600},
+        {SLURM_OPTION_BEGIN, "noon", NOON},
+        {SLURM_OPTION_BEGIN, "NOON tomorrow", NOON + 24 * 3600},
+        {SLURM_OPTION_BEGIN, "tomorrowT10:00", NOON + 22 * 3600},
+        {SLURM_OPTION_BEGIN, "fika", NOON + 3 * 3600},
+        {SLURM_OPTION_BEGIN, "teatime", NOON + 4 * 3600},
+        {SLURM_OPTION_BEGIN, "12:00am", NOON + 12 * 3600},
+        {SLURM_OPTION_BEGIN, "6:30:10 PM", NOON + 6 * 3600 + 1810},
+        {SLURM_OPTION_BEGIN, "6:00pm", NOON + 6 * 3600},
+        {SLURM_OPTION_BEGIN, "02/01/26", NOON + 12 * 3600},
+        {SLURM_OPTION_BEGIN, "02/01/26-18:00", NOON + 30 * 3600},
+        {SLURM_OPTION_BEGIN, "020126", NOON + 12 * 3600},
+        {SLURM_OPTION_BEGIN, "0201", NOON + 12 * 3600},
+        {SLURM_OPTION_BEGIN, "01/31", NOON + 365 * 86400 - 12 * 3600},
+        {SLURM_OPTION_BEGIN, "01/31-12:30", NOON + 1800},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct error err = {0};
@@ -111,7 +131,15 @@ static void a_wrong_value_is_refused(void **state)
         {SLURM_OPTION_BEGIN, "now+3fortnights"},
         {SLURM_OPTION_BEGIN, "2026-13-01"},
         {SLURM_OPTION_BEGIN, "18:00pm"},
-        {SLURM_OPTION_BEGIN, "now+5 hours"},
+        {SLURM_OPTION_BEGIN, ""},
+        {SLURM_OPTION_BEGIN, "6pm"}, /* sbatch refuses these, too */
+        {SLURM_OPTION_BEGIN, "18"},
+        {SLURM_OPTION_BEGIN, "24:00"},
+        {SLURM_OPTION_BEGIN, "13:00pm"},
+        {SLURM_OPTION_BEGIN, "01/20/2027"},
+        {SLURM_OPTION_BEGIN, "13/01/27"},
+        {SLURM_OPTION_BEGIN, "noon noon"},
+        {SLURM_OPTION_BEGIN, "tonight"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct error err = {0};
