@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* --- Problems, in the form that editors jump to ----------------------------------------------- */
@@ -300,8 +301,10 @@ static const char *probe_path_ask(void *context, const char *path, bool is_folde
 
 struct spec_probe probe_begin(void)
 {
-    return (struct spec_probe){
-        .script = probe_script_ask, .path = probe_path_ask, .context = json_object()};
+    return (struct spec_probe){.script = probe_script_ask,
+                               .path = probe_path_ask,
+                               .context = json_object(),
+                               .now = time(NULL)};
 }
 
 void probe_end(struct spec_probe *probe)

@@ -209,7 +209,7 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
     json_decref(workflow);
     if (!is_good) {
         json_decref(item);
-        return error_set_at(err, -EINVAL, file, 0, 0, "bash cannot read its scripts (see above)");
+        return error_set_at(err, -EINVAL, file, 0, 0, "has problems (see above)");
     }
     if (is_frozen && (status = submit_freeze(cli, body, item, err)) < 0) {
         json_decref(item);

@@ -65,10 +65,48 @@ static int options_find(struct spec_problems *problems, const struct yaml_node *
     return option < 0 ? -1 : option;
 }
 
-/* Returns the value of the option, or NULL after a problem. Before the submission only the form of
- * a relative time can be checked, so here the time starts from any moment. */
+/* Whether each bracket of a list of nodes is closed, and has something in it: n[1-4,7],gpu2. */
+static bool options_has_good_brackets(const char *nodes)
+{
+    bool is_open = false;
+    for (const char *at = nodes; *at; at++) {
+        if ((*at == '[' && (is_open || at[1] == ']')) || (*at == ']' && !is_open))
+            return false;
+        is_open = *at == '[' || (is_open && *at != ']');
+    }
+    return !is_open;
+}
+
+/* Checks what Slurm would refuse when the job is submitted, which may be hours later. Before the
+ * submission only the form of a relative time can be checked, so here the time starts from any
+ * moment. */
+static int options_check(enum slurm_option option, const char *text, const json_t *phase,
+                         struct error *err)
+{
+    int64_t number = 0,
+            time_s =
+                json_integer_value(json_object_get(json_object_get(phase, "resources"), "time_s"));
+    int status = slurm_option_read(option, text, 0, &number, err);
+    if (status < 0)
+        return status;
+    if (option == SLURM_OPTION_GRES && strstr(text, "gpu"))
+        return error_set(err, -1, "not for slurm: use resources.gpus");
+    if (option == SLURM_OPTION_DEPENDENCY && !dependency_is_slurms(text))
+        return error_set(err, -1,
+                         "Slurm knows jobs by their numbers (afterok:1234); for phases there is "
+                         "after");
+    if (option == SLURM_OPTION_TIME_MIN && time_s && number > (time_s + 59) / 60)
+        return error_set(err, -1, "more than the time of the phase (resources.time)");
+    if ((option == SLURM_OPTION_NODELIST || option == SLURM_OPTION_EXCLUDE) &&
+        !options_has_good_brackets(text))
+        return error_set(err, -1,
+                         "a bracket is missing, empty or in another one, unlike in n1,n[3-6,9]");
+    return 0;
+}
+
+/* Returns the value of the option, or NULL after a problem. */
 static json_t *options_value(struct scope *scope, const struct yaml_node *node,
-                             enum slurm_option option)
+                             enum slurm_option option, const json_t *phase)
 {
     struct error err;
     struct text text = {0};
@@ -80,15 +118,7 @@ static json_t *options_value(struct scope *scope, const struct yaml_node *node,
     if (!value)
         return NULL;
     phase_value_text(value, &text);
-    int status = slurm_option_read(option, text_string(&text), 0, NULL, &err);
-    if (status == 0 && option == SLURM_OPTION_GRES && strstr(text_string(&text), "gpu"))
-        status = error_set(&err, -1, "not for slurm: use resources.gpus");
-    if (status == 0 && option == SLURM_OPTION_DEPENDENCY &&
-        !dependency_is_slurms(text_string(&text)))
-        status = error_set(&err, -1,
-                           "Slurm knows jobs by their numbers (afterok:1234); for phases there "
-                           "is after");
-    if (status < 0) {
+    if (options_check(option, text_string(&text), phase, &err) < 0) {
         yaml_problem(scope->problems, node, "%s", err.message);
         json_decref(value);
         value = NULL;
@@ -118,6 +148,20 @@ static void options_check_memory(struct spec_problems *problems, const struct ya
         yaml_key_problem(problems, item, "%s is given too: give one of the two", other);
 }
 
+/* Slurm refuses a job that asks for a node and excludes the node. Lists with brackets are left to
+ * Slurm. */
+static void options_check_nodes(struct spec_problems *problems, const struct yaml_node *map,
+                                const json_t *options)
+{
+    const char *asked = json_string_value(json_object_get(options, "nodelist"));
+    const char *excluded = json_string_value(json_object_get(options, "exclude"));
+    if (!asked || !excluded || strchr(asked, '[') || strchr(excluded, '['))
+        return;
+    for (char *name; (name = text_take_item(&excluded)); free(name))
+        if (*name && text_has_item(asked, name))
+            yaml_problem(problems, yaml_get(map, "exclude"), "%s is in nodelist, too", name);
+}
+
 static json_t *options_read(struct scope *scope, const struct yaml_node *node, const json_t *phase)
 {
     json_t *options = json_object(), *given = phase_spec_options(phase, 1);
@@ -133,10 +177,11 @@ static json_t *options_read(struct scope *scope, const struct yaml_node *node, c
         if (json_object_get(options, name))
             yaml_key_problem(scope->problems, item, "given twice, once with - and once with _");
         options_check_memory(scope->problems, item, options, given, name);
-        json_t *value = options_value(scope, item, (enum slurm_option)option);
+        json_t *value = options_value(scope, item, (enum slurm_option)option, phase);
         if (value)
             (void)json_object_set_new(options, name, value);
     }
+    options_check_nodes(scope->problems, map, options);
     json_decref(given);
     return options;
 }

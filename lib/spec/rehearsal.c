@@ -106,6 +106,7 @@ static void rehearsal_cut_time(json_t *phase)
     if (json_integer_value(json_object_get(resources, "time_s")) <= REHEARSAL_TIME_S)
         return;
     (void)json_object_set_new(resources, "time_s", json_integer(REHEARSAL_TIME_S));
+    (void)json_object_del(json_object_get(phase, "slurm"), "time_min"); /* it may be longer now */
     if (save_s > REHEARSAL_TIME_S / 2)
         (void)json_object_set_new(checkpoint, "save_time_s", json_integer(REHEARSAL_TIME_S / 2));
 }

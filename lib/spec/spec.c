@@ -1,6 +1,7 @@
 /* From the text of a workflow to its resolved document: calls the readers in their order. */
 #include "lib/spec/spec.h"
 
+#include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/spec/by_gpu.h"
 #include "lib/spec/colocate.h"
@@ -16,6 +17,7 @@
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/sections.h"
+#include "lib/spec/slurm_options.h"
 #include "lib/spec/trial.h"
 #include "lib/spec/variants.h"
 #include "lib/spec/yaml.h"
@@ -197,6 +199,18 @@ static void spec_probe_path(const struct spec_probe *probe, struct spec_problems
         yaml_warning_at(problems, node, 0, "%s: %s on this machine", path, reason);
 }
 
+static void spec_probe_deadline(const struct spec_probe *probe, struct spec_problems *problems,
+                                const struct yaml_node *node, const json_t *json)
+{
+    const char *text = json_string_value(json);
+    int64_t deadline;
+    struct error err;
+    if (node && text &&
+        slurm_option_read(SLURM_OPTION_DEADLINE, text, probe->now, &deadline, &err) == 0 &&
+        deadline < probe->now)
+        yaml_problem(problems, node, "is in the past, so Slurm would refuse the job");
+}
+
 static void spec_probe_phase(const struct spec_probe *probe, struct spec_problems *problems,
                              const struct yaml_node *phase, const json_t *json)
 {
@@ -209,6 +223,8 @@ static void spec_probe_phase(const struct spec_probe *probe, struct spec_problem
                     true);
     spec_probe_path(probe, problems, yaml_get(yaml_get(phase, "shard"), "input"),
                     json_object_get(json_object_get(json, "shard"), "input"), false);
+    spec_probe_deadline(probe, problems, yaml_get(yaml_get(phase, "slurm"), "deadline"),
+                        json_object_get(json_object_get(json, "slurm"), "deadline"));
     problems->is_probing = false;
 }
 

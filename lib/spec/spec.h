@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -21,9 +22,9 @@ enum {
     SPEC_RESOLVED_SIZE_MAX = 16 << 20, /* bytes of text that `extends` may make of the file */
 };
 
-/* What only the machine on which a file is checked knows: whether bash accepts the scripts, and
- * whether the paths exist. The parser does not look at the machine itself. phasectl gives it a
- * probe, the daemon does not. */
+/* What only the machine on which a file is checked knows: whether bash accepts the scripts, whether
+ * the paths exist, and what time it is. The parser does not look at the machine itself. phasectl
+ * gives it a probe, the daemon does not. */
 struct spec_probe {
     /* Returns what bash says about the grammar of the script, and the line, from 1. The caller
      * frees the text. NULL: nothing is wrong, or there is no bash. */
@@ -31,6 +32,7 @@ struct spec_probe {
     /* Returns why the path cannot be used on this machine, borrowed; NULL: it can be used. */
     const char *(*path)(void *context, const char *path, bool is_folder);
     void *context;
+    int64_t now; /* in s since 1970 */
 };
 
 /* What is put over the file. Later members win. */

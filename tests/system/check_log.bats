@@ -214,6 +214,7 @@ phases:
       for x in 1 2; do
         echo
       fi
+    slurm: {deadline: 2020-01-31}
 SPEC
     run --separate-stderr phasectl check "$work/p.yaml"
     [ "$status" = 1 ]
@@ -223,9 +224,10 @@ $work/p.yaml:7:14: warning: phases.pre.workdir: $work/none: does not exist on th
 $work/p.yaml:15:20: warning: phases.train.shard.input: $work: is a folder on this machine
 $work/p.yaml:16:12: phases.train.join: bash, in line 1 of the script: unexpected EOF while looking for matching \`''
 $work/p.yaml:21:7: phases.train.run: bash: syntax error near unexpected token \`fi'
-phasectl: $work/p.yaml has 2 problems
+$work/p.yaml:22:23: phases.train.slurm.deadline: is in the past, so Slurm would refuse the job
+phasectl: $work/p.yaml has 3 problems
 SAID
-    sed -i -e '/join:/d' -e 's/^      fi/      done/' "$work/p.yaml"
+    sed -i -e '/join:/d; /deadline:/d' -e 's/^      fi/      done/' "$work/p.yaml"
     run --separate-stderr phasectl check "$work/p.yaml"
     [ "$status" = 1 ]
     [[ $stderr == *"p.yaml:3:33: variants.broken.phases.pre.run: bash, in line 1 of the script: syntax error"*"(with variant broken)"* ]]

@@ -25,6 +25,7 @@ static const char file[] =
     "    run: x $batch $iterations\n"
     "    progress: {step: step, total: $iterations}\n"
     "    checkpoint: {path: \"$PHASED_OUT/{step}\", save_time: 20m}\n"
+    "    slurm: {time_min: 3h}\n"
     "    gate: {low: {value: last(loss), at_most: 2}}\n"
     "    guards: {cap: last(loss) < 100}\n"
     "    remedies: {oom: {set: {batch: batch / 2}}}\n"
@@ -85,6 +86,7 @@ static const struct {
     {"phases 1 promote", "\"auto\""},
     {"phases 1 on_fail", "\"fail\""},
     {"phases 1 resources time_s", "1800"},
+    {"phases 1 slurm", "{}"}, /* Slurm refuses a time_min above the time */
     {"phases 1 checkpoint save_time_s", "900"},
     {"phases 1 by_gpu 0 phase until", NULL},
     {"phases 1 by_gpu 0 phase gate low else", "\"warn\""},
