@@ -8,7 +8,7 @@ set -u
 cd "${SRC:-$(dirname "$0")/../..}" || exit 1
 phasectl=$(realpath "${BIN:-build/bin}/phasectl")
 cd tests/sbatch || exit 1
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 count=0
 unset "${!SBATCH_@}" "${!SLURM_@}" # of whoever runs this

@@ -5,7 +5,7 @@
 set -u
 seeds=${PHASED_MUTATION_SEEDS:-60000}
 limit_s=300 # of processor time, since a machine may be busy; the seeds need a minute or two
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 count=0
 

@@ -6,7 +6,7 @@ set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 command -v python3 >/dev/null || { echo "1..0 # SKIP there is no python3"; exit 0; }
 kinds=40 # of the 52 quick ones; a slow machine, and one without root, cannot do all of them
-said=$(mktemp -d)
+said=$(mktemp -d) || exit 1
 trap 'rm -rf "$said"' EXIT
 
 # storm NAME OPTION...: in the background, with its output kept.

@@ -14,6 +14,7 @@ setup_file() {
 }
 
 teardown_file() {
+    is_of_test "${FOLDER:-}" || return 0
     phasectl daemon stop
     phasectl sandbox stop
     rm -rf "$FOLDER"

@@ -41,7 +41,7 @@ CONF
 # `podman system reset` would also remove the networks and the machines of whoever runs the tests. The
 # files of images belong to other users of a namespace of podman, unless root runs the tests.
 podman_down() {
-    [ -e "${CONTAINERS_STORAGE_CONF:-}" ] || return 0
+    is_of_test "${CONTAINERS_STORAGE_CONF:-}" && [ -e "$CONTAINERS_STORAGE_CONF" ] || return 0
     podman rm --all --force >/dev/null 2>&1 || true
     podman rmi --all --force >/dev/null 2>&1 || true
     if [ "$(id -u)" = 0 ]; then

@@ -13,6 +13,7 @@ setup() {
 }
 
 teardown() {
+    is_of_test "${PHASED_HOME:-}" || return 0
     export SLURM_CONF=$PHASED_HOME/sandbox/slurm.conf
     phasectl daemon stop >/dev/null
     phasectl sandbox stop >/dev/null

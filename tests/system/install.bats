@@ -15,6 +15,7 @@ setup_file() {
 }
 
 teardown_file() {
+    is_of_test "$ROOT" || return 0
     rm -rf "$ROOT" "$ROOT.log"
 }
 
@@ -26,6 +27,7 @@ setup() {
 
 teardown() {
     end_jobs
+    is_of_test "${PHASED_HOME:-}" || return 0
     [ ! -e "$PHASED_HOME/sandbox/slurm.conf" ] || export SLURM_CONF=$PHASED_HOME/sandbox/slurm.conf
     phasectl daemon stop >/dev/null 2>&1 || true
     phasectl sandbox stop >/dev/null 2>&1 || true

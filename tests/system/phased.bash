@@ -19,8 +19,9 @@ sandbox_up() {
 }
 
 sandbox_down() {
-    [ -z "${SANDBOX:-}" ] || "$SRC/etc/sandbox/sandbox" stop "$SANDBOX" >/dev/null
-    rm -rf "${SANDBOX:-/nonexistent}"
+    is_of_test "${SANDBOX:-}" || return 0
+    "$SRC/etc/sandbox/sandbox" stop "$SANDBOX" >/dev/null
+    rm -rf "$SANDBOX"
 }
 
 # skip_all REASON: for setup_file, where bats 1.8 has no `skip`. `skips` in setup skips each test then.
@@ -60,7 +61,7 @@ end_jobs() {
 
 home_down() {
     end_jobs
-    [[ ${PHASED_HOME:-} = /tmp/phased-home-* ]] || return 0 # no home was made: it is somebody's own
+    is_of_test "${PHASED_HOME:-}" || return 0
     if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ -f "$PHASED_HOME/phased.log" ]; then
         tail -n 40 "$PHASED_HOME/phased.log" | sed 's/^/# /' # only shown when the test failed
     fi

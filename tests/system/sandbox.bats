@@ -2,11 +2,11 @@
 # The sandbox: a private Slurm that starts, is repaired, and leaves nothing behind.
 
 setup() {
+    folder=$(mktemp -d /tmp/phased-test-XXXXXX)
     command -v slurmctld slurmd munged >/dev/null || PATH=$PATH:/usr/sbin
     command -v slurmctld slurmd munged >/dev/null || skip "Slurm's daemons are not installed"
     SRC=${SRC:-$BATS_TEST_DIRNAME/../..}
     sandbox=$SRC/etc/sandbox/sandbox
-    folder=$(mktemp -d /tmp/phased-test-XXXXXX)
     unset SLURM_CONF
 }
 

@@ -16,7 +16,7 @@ setup_file() {
 }
 
 teardown_file() {
-    [ -n "${NODE:-}" ] || return 0
+    is_of_test "${NODE:-}" || return 0
     PHASED_HOME=$NODE/phased phasectl daemon stop || true
     [ ! -f "$NODE/sshd.pid" ] || kill $(cat "$NODE"/*.pid)
     sandbox_down
@@ -90,7 +90,7 @@ setup() {
 }
 
 teardown() {
-    [ -n "${LAPTOP:-}" ] || return 0
+    is_of_test "${LAPTOP:-}" || return 0
     tmux -S "$LAPTOP/tmux" kill-server 2>/dev/null || true
     for socket in "$LAPTOP"/run/phased/*; do
         [ ! -S "$socket" ] || ssh -S "$socket" -O exit login 2>/dev/null || true

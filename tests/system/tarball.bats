@@ -16,18 +16,19 @@ setup_file() {
 }
 
 teardown_file() {
-    rm -rf "${ROOT:-/nonexistent}"
+    is_of_test "${ROOT:-}" || return 0
+    rm -rf "$ROOT"
 }
 
 setup() {
-    [ -n "${ROOT:-}" ] || skip "patchelf is not installed"
+    is_of_test "${ROOT:-}" || skip "patchelf is not installed"
     home_up
     PATH=$TREE/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin
     unset SLURM_CONF
 }
 
 teardown() {
-    [ -n "${ROOT:-}" ] || return 0
+    is_of_test "${PHASED_HOME:-}" || return 0
     [ ! -e "$PHASED_HOME/sandbox/slurm.conf" ] || export SLURM_CONF=$PHASED_HOME/sandbox/slurm.conf
     phasectl daemon stop >/dev/null 2>&1 || true
     phasectl sandbox stop >/dev/null 2>&1 || true

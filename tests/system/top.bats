@@ -22,8 +22,8 @@ setup_file() {
 }
 
 teardown_file() {
-    [ -n "${FOLDER:-}" ] || return 0
-    phasectl cancel 2 3 || true
+    is_of_test "${FOLDER:-}" || return 0
+    if is_of_test "${PHASED_HOME:-}"; then phasectl cancel 2 3 || true; fi
     home_down
     sandbox_down
     rm -rf "$FOLDER"
@@ -35,7 +35,7 @@ setup() {
 }
 
 teardown() {
-    [ -n "${FOLDER:-}" ] || return 0
+    is_of_test "${FOLDER:-}" || return 0
     [ -n "${BATS_TEST_COMPLETED:-}" ] || picture | sed 's/^/# /' # only shown when the test failed
     tmux -S "$PANE" kill-server 2>/dev/null || true
     [ -z "${STOPPED:-}" ] || kill -CONT "$STOPPED"

@@ -594,3 +594,7 @@ small_disk() {
     done
     umount "$home/phase/1"
 }
+
+@test "a test that has no folder kills nothing" {
+    [ -z "$(home='' home_processes)" ]
+}

@@ -17,6 +17,7 @@ setup() {
 }
 
 teardown() {
+    is_of_test "${PHASED_HOME:-}" || return 0
     phasectl daemon stop >/dev/null 2>&1 || true
     phasectl sandbox stop >/dev/null
     home_down

@@ -12,15 +12,15 @@ next_port() {
 }
 
 setup() {
+    DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
+    CHILDREN=()
     BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
     FAKES=$BIN/../tests/fake
     [ -x "$FAKES/phase-model-gpu" ] ||
         skip "built without CUDA or cuDNN, or without the programs of the tests (make check TESTS=)"
-    DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
     export PHASED_MODEL_GPU=$FAKES/phase-model-gpu CUDA_VISIBLE_DEVICES=0,1 FAKE_CUDA= TMPDIR=$DIR
     unset RANK LOCAL_RANK WORLD_SIZE MASTER_ADDR MASTER_PORT
     next_port
-    CHILDREN=()
 }
 
 teardown() {

@@ -4,11 +4,11 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
+    DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
     BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
     SRC=${SRC:-$BATS_TEST_DIRNAME/../..}
     FAKES=$BIN/../tests/fake
     [ -x "$FAKES/phase-preflight-gpu" ] || skip "built without CUDA"
-    DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
     export TMPDIR=$DIR PHASED_NVML=$FAKES/libnvidia-ml.so FAKE_NVML= FAKE_CUDA=
     export PHASED_PREFLIGHT_GPU=$FAKES/phase-preflight-gpu
     unset SLURM_GPUS_ON_NODE SLURM_JOB_GPUS CUDA_VISIBLE_DEVICES
@@ -20,7 +20,7 @@ setup() {
 }
 
 teardown() {
-    [ -z "${DIR:-}" ] || rm -rf "$DIR"
+    rm -rf "$DIR"
 }
 
 full() {

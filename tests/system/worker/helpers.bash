@@ -3,10 +3,10 @@
 load ../system/process.bash
 
 worker_setup() {
+    home=$(mktemp -d /tmp/phased-test-XXXXXX)
     source_dir=${SRC:-$BATS_TEST_DIRNAME/../..}
     worker=$(realpath "${BIN:-$source_dir/build/bin}/phase-worker") # as programs of a job name it
     fakes=$source_dir/tests/system/worker
-    home=$(mktemp -d /tmp/phased-test-XXXXXX)
     job=$home/job
     mkdir -p "$job" "$home/slurm" "$home/runs" "$home/commands" "$home/record" "$home/out"
     started=()
@@ -15,6 +15,7 @@ worker_setup() {
 }
 
 worker_teardown() {
+    is_of_test "${home:-}" || return 0
     [ -n "${BATS_TEST_COMPLETED:-}" ] || show_state # only shown when the test failed
     await nobody_is_left
     umount "$home/phase/1" "$home/full" 2>/dev/null || true # disks of a test that failed
@@ -31,8 +32,9 @@ nobody_is_left() {
     return $left
 }
 
-# Prints the processes that name the folder of the test.
+# Prints the processes that name the folder of the test. Every process has an empty text.
 home_processes() {
+    is_of_test "${home:-}" || return 0
     grep -lzFs "$home" /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d/ -f3 | sort -u
 }
 
@@ -126,8 +128,8 @@ START
 # stopped: otherwise a lead sees the end of its programs, and writes an outcome, before it is killed.
 kill_job() {
     local pids signal
-    mapfile -t pids < <(grep -lzFsx "$job" /proc/[0-9]*/cmdline | cut -d/ -f3
-        grep -lzFs "PHASED_RUN_DIR=$home" /proc/[0-9]*/environ | cut -d/ -f3)
+    mapfile -t pids < <(grep -lzFsx "${job:?}" /proc/[0-9]*/cmdline | cut -d/ -f3
+        grep -lzFs "PHASED_RUN_DIR=${home:?}" /proc/[0-9]*/environ | cut -d/ -f3)
     for signal in STOP KILL; do
         kill -$signal "${pids[@]}" 2>/dev/null || true
     done
@@ -197,7 +199,7 @@ await_lead() {
 # Slurm's TERM at a preemption reaches every process of the job step, but not the batch script.
 terminate_step() {
     local pid
-    for pid in $(pgrep -f "^[^ ]*/phase-worker node $job\$") $(grep -lzFs "PHASED_RUN_DIR=$home" /proc/[0-9]*/environ | cut -d/ -f3); do
+    for pid in $(pgrep -f "^[^ ]*/phase-worker node $job\$") $(grep -lzFs "PHASED_RUN_DIR=${home:?}" /proc/[0-9]*/environ | cut -d/ -f3); do
         kill -TERM "$pid" 2>/dev/null || true
     done
 }
