@@ -151,6 +151,21 @@ xid() {
     row xids "could not tell" "No such file"
 }
 
+@test "XIDs that follow do not hide an XID of the hardware, and a kind counts once for each GPU" {
+    xid 79 12
+    mv "$DIR/kernel.log" "$DIR/hardware"
+    xid 45 12 # of the driver, for each channel
+    mv "$DIR/kernel.log" "$DIR/channel"
+    xid 13 13 # of a program on the next GPU
+    for _ in {1..99}; do cat "$DIR/channel" "$DIR/kernel.log"; done >"$DIR/follow"
+    cat "$DIR/hardware" "$DIR/hardware" "$DIR/follow" >"$DIR/kernel.log"
+    run -1 preflight --json
+    row xids failed "XID 79 of PCI:0000:12:00"
+    [ "$(grep -o 'XID 79' <<<"$output" | wc -l)" = 1 ]
+    run -0 preflight --devices 0,3 --json
+    row xids passed "recent XIDs only of GPUs that are not allocated: 1"
+}
+
 @test "an XID counts only for the GPU that it names" {
     xid 79 12
     run -1 preflight --devices 0,2 --json

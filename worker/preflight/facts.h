@@ -10,7 +10,7 @@
 enum {
     FACTS_GPUS_MAX = 32,
     FACTS_PROCESSES_MAX = 16, /* of one GPU; others are counted but not listed */
-    FACTS_XIDS_MAX = 32,
+    FACTS_XIDS_MAX = 128,
     FACTS_LINKS_MAX = 18, /* NVLinks of a Hopper GPU */
     FACTS_TEXT_SIZE = 96,
 };
@@ -61,7 +61,7 @@ struct facts {
     bool is_kernel_log_read;
     char kernel_log_trouble[FACTS_TEXT_SIZE];
     unsigned xid_count;
-    struct {
+    struct { /* the last of each kind on each GPU */
         unsigned number;
         double age_s;
         char device[32];   /* PCI address as the kernel writes it */

@@ -2,6 +2,7 @@
 #include "worker/preflight/host.h"
 
 #include "lib/clock.h"
+#include "lib/text.h"
 #include "worker/lines.h"
 #include "worker/preflight/facts.h"
 
@@ -14,6 +15,17 @@
 #include <unistd.h>
 
 enum { HOST_RECORD_MAX = 8192, HOST_RECORDS_MAX = 200000 };
+
+/* Removes an earlier XID of the same kind on the same GPU. The driver prints a kind many times: for
+ * each channel of a GPU, or for each fault of a program. */
+static void host_forget_xid(struct facts *facts, unsigned number, const char *device)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < facts->xid_count; i++)
+        if (facts->xids[i].number != number || !text_equal(facts->xids[i].device, device))
+            facts->xids[kept++] = facts->xids[i];
+    facts->xid_count = kept;
+}
 
 /* Adds the XID of one record of /dev/kmsg, "priority,sequence,microseconds,...;message", if the
  * record has one. */
@@ -30,6 +42,7 @@ static void host_add_kernel_record(void *context, const char *record, size_t siz
     unsigned number;
     if (sscanf(xid, "NVRM: Xid (%31[^)]): %u", device, &number) != 2)
         return;
+    host_forget_xid(facts, number, device);
     /* If there are too many, the last are kept, because a run would meet these. */
     if (facts->xid_count == FACTS_XIDS_MAX) {
         memmove(facts->xids, facts->xids + 1, sizeof facts->xids - sizeof *facts->xids);
