@@ -184,6 +184,17 @@ xid() {
     row scratch failed "MiB free, at least 2147483647"
 }
 
+@test "a path that is long or not UTF-8 stays readable in the report" {
+    local long
+    printf -v long 'é%.0s' {1..150}
+    run -1 preflight --scratch "/none/x$long" --json
+    row scratch failed "/none/xéééé"
+    run -1 preflight --scratch "/none/$long" --json # one of both cuts the path within a letter
+    row scratch failed "/none/éééé"
+    run -1 preflight --scratch $'/none/\377' --json
+    row scratch failed "/none/?: No such file"
+}
+
 @test "--observe reports a failure and exits with 0" {
     FAKE_NVML=ecc=5 run -0 preflight --observe --json
     [ "$(gojq -r '.outcome, .observe' <<<"$output" | xargs)" = "failed true" ]

@@ -95,7 +95,8 @@ void host_read_kernel_log(const char *path, struct facts *facts)
 void host_read_scratch(const char *path, struct facts *facts)
 {
     struct statvfs space;
-    (void)snprintf(facts->scratch_path, sizeof facts->scratch_path, "%s", path);
+    (void)snprintf(facts->scratch_path, sizeof facts->scratch_path, "%.*s",
+                   (int)text_fit(path, sizeof facts->scratch_path - 1), path);
     if (statvfs(path, &space) < 0 || access(path, W_OK) < 0) {
         (void)snprintf(facts->scratch_trouble, sizeof facts->scratch_trouble, "%.90s",
                        strerror(errno));
