@@ -42,3 +42,28 @@ join /home of the image, in the image' ]
     [ "$(grep -o '^HOME=[^ ]*' "$home/notes")" = "HOME=$home"$'\n'"HOME=$home" ]
     [ "$(grep -c 'in the image' "$home/notes")" = 0 ]
 }
+
+@test "the image is gone when the job has ended, although Slurm's TERM has come" {
+    local left=$home/tmp/phased-image-left # of an agent that was killed
+    mkdir -p "$left/part" && touch "$left/owner"
+    printf '#!/bin/bash\n[ "$1" = start ] || mkdir "$ENROOT_DATA_PATH/part"\n' >"$home/bin/enroot"
+    # Removes only when the agent is leaving, and sends TERM to itself and the agent before.
+    cat >"$home/bin/rm" <<RM
+#!/bin/bash
+agent=\$(pgrep -f "^[^ ]*/phase-worker node $job\$")
+while ((0x\$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/\$agent/status") & 0x4000)); do sleep 0.02; done
+kill -TERM \$\$ \$agent
+echo "has \$(ls "\${@: -1}")" >>"$home/notes"
+exec /bin/rm "\$@"
+RM
+    chmod +x "$home/bin/enroot" "$home/bin/rm"
+    touch "$home/image.sqsh"
+    new_run 1 "{\"container\": {\"image\": \"$home/image.sqsh\", \"runtime\": \"enroot\", \"mounts\": []},
+        \"run\": \"echo hi\"}" "{\"environment\": {\"PATH\": \"$home/bin:$PATH\", \"TMPDIR\": \"$home/tmp\"}}"
+    lead_path=$home/bin:$PATH
+    start_lead 1
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ -z "$(ls "$home/tmp")" ]
+    [ "$(grep -cx 'has owner' "$home/notes")" = 2 ] # the file by which a later run finds the rest goes last
+}

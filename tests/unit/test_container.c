@@ -2,7 +2,6 @@
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
-#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/spec/container.h"
@@ -15,13 +14,10 @@
 
 #include <glob.h>
 #include <jansson.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
-
-enum { IMAGES_DEADLINE_MS = 120000 };
 
 static const char *const mounts[] = {
     "/home/ada/.phased/runs/7/train:/home/ada/.phased/runs/7/train", "/scratch/cache:/cache",
@@ -99,6 +95,16 @@ static void a_runtime_reads_its_own_files_and_all_names(void **state)
                 rows[i].reads[k]);
 }
 
+/* The loop has ended, and with it the removal. */
+static void assert_no_image(void)
+{
+    char *pattern = text_format("%s/phased-image-*", folder);
+    glob_t images = {0};
+    assert_int_equal(glob(pattern, 0, NULL, &images), GLOB_NOMATCH);
+    globfree(&images);
+    free(pattern);
+}
+
 /* Every user of the node can read the arguments of a process. */
 static void values_of_env_reach_the_container_and_no_argument(void **state)
 {
@@ -137,6 +143,7 @@ static void values_of_env_reach_the_container_and_no_argument(void **state)
     free(script);
     container_free(container);
     uv_run(&loop, UV_RUN_DEFAULT);
+    assert_no_image();
     assert_int_equal(uv_loop_close(&loop), 0);
     environment_fini(&environment);
     json_decref((json_t *)assignment.spec);
@@ -202,6 +209,7 @@ static void check_names(enum assignment_launch launch, char *run_dir)
     container_free(container);
     groups_free(groups);
     uv_run(&loop, UV_RUN_DEFAULT);
+    assert_no_image();
     assert_int_equal(uv_loop_close(&loop), 0);
     environment_fini(&environment);
     environment_fini(&common);
@@ -221,31 +229,15 @@ static void the_variables_of_a_rank_reach_the_container(void **state)
     free(run_dir);
 }
 
-/* A process of its own removes the image of a container. Whatever it removes between two steps of
- * folder_remove() would make folder_remove() fail. */
-static int remove_after_images(void **state)
-{
-    char *pattern = text_format("%s/phased-image-*", folder);
-    int64_t deadline = clock_steady_ms() + IMAGES_DEADLINE_MS;
-    glob_t images = {0};
-    while (glob(pattern, 0, NULL, &images) == 0 && clock_steady_ms() < deadline) {
-        globfree(&images);
-        poll(NULL, 0, 10);
-    }
-    globfree(&images);
-    free(pattern);
-    return folder_remove(state);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_runtime_has_its_command),
         cmocka_unit_test(a_runtime_reads_its_own_files_and_all_names),
         cmocka_unit_test_setup_teardown(values_of_env_reach_the_container_and_no_argument,
-                                        folder_make, remove_after_images),
+                                        folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(the_variables_of_a_rank_reach_the_container, folder_make,
-                                        remove_after_images),
+                                        folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,8 @@ static void agent_leave(struct agent *agent)
     uv_close((uv_handle_t *)&agent->term, NULL);
     uv_close((uv_handle_t *)&agent->interrupt, NULL);
     uv_close((uv_handle_t *)&agent->look, NULL);
+    (void)signal(SIGTERM, SIG_IGN); /* Slurm ends the job, while an image is still removed */
+    (void)signal(SIGINT, SIG_IGN);
     if (agent->task_fd >= 0)
         uv_close((uv_handle_t *)&agent->task, NULL);
 }

@@ -281,18 +281,42 @@ static void container_add_names(struct container *container, const struct enviro
 
 /* --- The store -------------------------------------------------------------------------------- */
 
-/* Images have folders that their owner may not write to. */
+/* Images have folders that their owner may not write to. Slurm's TERM at the end of a job must not
+ * end the removal. The file `owner` is removed last: by this file, container_sweep() knows what a
+ * killed removal has left. */
+static const char container_removal[] =
+    "trap '' TERM; chmod -R u+rwX -- \"$0\"\n"
+    "find \"$0\" -mindepth 1 -maxdepth 1 ! -name owner -exec rm -rf -- {} +\n"
+    "exec rm -rf -- \"$0\"";
+
+struct removal {
+    struct child *child;
+};
+
+static void container_removed(void *context, const struct child_end *end)
+{
+    struct removal *removal = context;
+    (void)end;
+    child_close(removal->child);
+    free(removal);
+}
+
+/* The loop does not end before the removal: when the last task of a job step has ended, Slurm kills
+ * what is left. Slurm also kills an agent that stays too long. */
 static void container_remove_store(uv_loop_t *loop, const char *store)
 {
-    char *const arguments[] = {"bash", "-c", "chmod -R u+rwX -- \"$0\"; exec rm -rf -- \"$0\"",
-                               (char *)store, NULL};
+    struct removal *removal = xcalloc(1, sizeof *removal);
+    char *const arguments[] = {"bash", "-c", (char *)container_removal, (char *)store, NULL};
     const struct child_options options = {
         .loop = loop,
         .kind = CHILD_OF_NOBODY,
         .program = "/bin/bash",
         .arguments = arguments,
+        .out = {.output = CHILD_TEXT}, /* the end of the output is the end of the removal */
+        .ended = container_removed,
+        .context = removal,
     };
-    child_close(child_try(&options));
+    removal->child = child_try(&options);
 }
 
 /* Removes what agents of this user have left on the node. The kernel unlocks the file of an agent
@@ -424,19 +448,26 @@ bool container_is_podman(const struct container *container)
     return container->runtime == CONTAINER_PODMAN;
 }
 
+void container_remove(struct container *container)
+{
+    if (!container || !container->store)
+        return;
+    container_remove_store(container->loop, container->store);
+    free(container->store);
+    container->store = NULL;
+    if (container->owner >= 0)
+        close(container->owner); /* on NFS, an open file would keep the folder */
+}
+
 void container_free(struct container *container)
 {
     if (!container)
         return;
-    if (container->store)
-        container_remove_store(container->loop, container->store);
-    if (container->owner >= 0)
-        close(container->owner);
+    container_remove(container);
     list_fini(&container->mounts);
     list_fini(&container->names);
     list_fini(&container->exports);
     free(container->image);
-    free(container->store);
     free(container->workdir);
     free(container);
 }

@@ -53,8 +53,12 @@ void container_move_env(const struct assignment *assignment, struct environment 
  * a path that does not exist. Calls container_move_env(). */
 int container_new(const struct assignment *assignment, struct environment *environment,
                   uv_loop_t *loop, struct container **ret_container, struct error *err);
-/* Removes the folder of the image in the background. If the agent is killed, the next container of
- * the user on the node removes it. Accepts NULL. */
+/* No rank follows. Removes the folder of the image in the background; the loop does not end before
+ * the removal. If the agent or the removal is killed, the next container of the user on the node
+ * removes what is left. Accepts NULL. */
+void container_remove(struct container *container);
+
+/* Removes the folder, if container_remove() has not done it. Accepts NULL. */
 void container_free(struct container *container);
 
 /* container_script() for a script of the run. The caller frees it. */

@@ -168,6 +168,7 @@ static void node_run_end(struct node_run *run)
     }
     json_decref(ranks);
     report.failed = node_run_failure(run, run->crew ? crew_failed(run->crew) : NULL);
+    container_remove(run->container);
     node_run_report(run, &report);
     json_decref(report.failed);
 }
