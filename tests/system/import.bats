@@ -306,3 +306,43 @@ BODY
     run phasectl submit "$PHASED_HOME/work/train.sh"
     [[ $status = 1 && $output == *'train.sh:1:1: not a batch script: its first line must begin with #!'* ]]
 }
+
+# --- Tests that change the sandbox ---------------------------------------------------------------
+
+# Whether the nodes have read slurm.conf again, so that jobs have what TaskProlog sets.
+has_scratch() {
+    [ "$(srun -Q -w "$1" sh -c 'echo "$JOBSCRATCH"')" ]
+}
+
+@test "what TaskProlog sets for each job reaches the ranks, and env of the phase counts more" {
+    cat >"$SANDBOX/task_prolog" <<PROLOG
+#!/bin/sh
+echo "export TMPDIR=$SANDBOX/scratch"
+echo "export JOBSCRATCH=/scratch/\$SLURM_JOB_ID"
+echo "export UCX_NET_DEVICES=mlx5_0:1"
+echo "export PATH=\$PATH:/site"
+PROLOG
+    chmod +x "$SANDBOX/task_prolog"
+    echo "TaskProlog=$SANDBOX/task_prolog" >>"$SLURM_CONF"
+    scontrol reconfigure
+    for node in n1 n2; do eventually 60 has_scratch "$node"; done
+    phasectl daemon start
+    export TMPDIR=$PHASED_HOME
+    script /bin/bash --time=10 <<'BODY'
+echo "$TMPDIR ${JOBSCRATCH%"$SLURM_JOB_ID"} $UCX_NET_DEVICES $ENVIRONMENT ${PATH##*:/site}"
+BODY
+    under_sbatch=$(printed_by_sbatch)
+    [[ $under_sbatch == "$SANDBOX/scratch /scratch/ mlx5_0:1 BATCH"* ]]
+    diff <(echo "$under_sbatch") <(printed_by_phased | sed 's|:[^ ]*/bin$||')
+    workflow=$(submit <<'SPEC'
+name: chosen
+phases:
+  train:
+    resources: {time: 10m}
+    env: {UCX_NET_DEVICES: "mlx5_1:1"}
+    run: echo "$UCX_NET_DEVICES $TMPDIR"
+SPEC
+    )
+    eventually 60 state "$workflow" succeeded
+    phasectl logs "$workflow" | grep "mlx5_1:1 $SANDBOX/scratch\$"
+}

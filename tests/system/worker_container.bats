@@ -35,7 +35,7 @@ teardown() { worker_teardown; }
         "{\"secrets\": \"$home/secrets\",
           \"environment\": {\"PATH\": \"$home/bin:$PATH\", \"HOME\": \"(secret)\", \"LD_SECRET\": \"(secret)\",
                             \"NOTES\": \"$home/notes\"}}"
-    start_lead 1
+    lead_path=$home/bin:$PATH start_lead 1
     await_lead
     [ "$(cat "$home/out/seen")" = 'run /home of the image, in the image, none
 join /home of the image, in the image' ]

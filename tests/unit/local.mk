@@ -68,7 +68,8 @@ UNIT_TESTS += \
 	tests/unit/test_phase_claim tests/unit/test_placement tests/unit/test_plan \
 	tests/unit/test_plot tests/unit/test_posthumous tests/unit/test_posts \
 	tests/unit/test_progress tests/unit/test_proof tests/unit/test_protocol tests/unit/test_queries \
-	tests/unit/test_queue tests/unit/test_ras_status tests/unit/test_reader \
+	tests/unit/test_queue tests/unit/test_rank_environment tests/unit/test_ras_status \
+	tests/unit/test_reader \
 	tests/unit/test_record tests/unit/test_record_costs tests/unit/test_record_gpus \
 	tests/unit/test_record_launch tests/unit/test_record_matrix \
 	tests/unit/test_record_metrics tests/unit/test_record_preflight \

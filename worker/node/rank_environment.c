@@ -26,6 +26,12 @@ static const char *const rank_environment_job_names[] = {
     NULL,
 };
 
+/* Variables that phased, a plugin of srun for MPI, or a shell sets for itself. Ranks do not get the
+ * values that these have in the agent. */
+static const char *const rank_environment_own_names[] = {
+    "PHASED_*", "PMI*", "SHLVL", "_", "PWD", "OLDPWD", "BASH_FUNC_*", "BASHOPTS", "SHELLOPTS", NULL,
+};
+
 /* Variables by which a launcher tells a process its place. A shell that submits from within a
  * launcher has them, too. */
 static const char *const rank_environment_place_names[] = {
@@ -65,17 +71,27 @@ static void rank_environment_add_captured(struct environment *environment,
     }
 }
 
-static void rank_environment_add_job(struct environment *environment, char *const *job)
+/* The batch job got the captured environment without the values of secrets. So any other difference
+ * comes from the job: from TaskProlog, from a plugin of the site, or from Slurm itself. */
+static bool rank_environment_is_of_job(const char *name, const json_t *captured)
+{
+    if (environment_is_of(name, rank_environment_job_names))
+        return true;
+    const char *text = json_string_value(json_object_get(captured, name));
+    return !(text && secrets_is_mark(text)) &&
+           !environment_is_of(name, rank_environment_own_names) &&
+           !environment_is_of(name, rank_environment_place_names);
+}
+
+static void rank_environment_add_job(struct environment *environment, const json_t *captured,
+                                     char *const *job)
 {
     for (; *job; job++) {
         const char *equals = strchr(*job, '=');
         if (!equals)
             continue;
         char *name = text_format("%.*s", (int)(equals - *job), *job);
-        /* The order says what the numbers in CUDA_VISIBLE_DEVICES mean. If the job has no order,
-         * the order of the shell stays. */
-        if (environment_is_of(name, rank_environment_job_names) ||
-            text_equal(name, "CUDA_DEVICE_ORDER"))
+        if (*name && rank_environment_is_of_job(name, captured))
             environment_set(environment, name, equals + 1);
         free(name);
     }
@@ -233,7 +249,7 @@ void rank_environment_build(struct environment *environment, const struct assign
     /* Otherwise Python buffers its output into a pipe, for minutes if a step prints one line. */
     environment_set(environment, "PYTHONUNBUFFERED", "1");
     rank_environment_add_captured(environment, assignment);
-    rank_environment_add_job(environment, job);
+    rank_environment_add_job(environment, assignment->file.environment, job);
     if (assignment->file.gpu_first != RUN_FILE_NO_PART)
         groups_narrow(environment, (unsigned)assignment->file.gpu_first, assignment->gpus);
     rank_environment_add_phased(environment, assignment, place);
