@@ -188,6 +188,10 @@ static void read_tasks(struct sbatch_shape *shape, const struct sbatch_script *s
     if (!nodes)
         nodes = nodes_by_parts(script, tasks);
     shape->nodes = nodes ? nodes : 1;
+    /* For --nodes with --threads-per-core, sbatch takes these threads of a node as its tasks. */
+    const char *value = sbatch_given(script, "nodes")->value;
+    if (!tasks && !per_node && value && !strchr(value, '-'))
+        tasks = shape->nodes * number_of(script, "threads-per-core");
     if (!nodes && tasks > 1)
         sbatch_warn(script, "ntasks", "all %u tasks run on one node: use --nodes for more nodes",
                     tasks);

@@ -261,6 +261,8 @@ static void write_environment(struct text *run, const struct sbatch_script *scri
                   "SLURM_NPROCS\n"
                   "export SLURM_RESTART_COUNT=$((${PHASED_ADDRESS##*#} - 1))\n"
                   "((SLURM_RESTART_COUNT)) || unset SLURM_RESTART_COUNT\n"
+                  /* with one thread per core, the job step counts all threads */
+                  "export SLURM_CPUS_ON_NODE=${SLURM_JOB_CPUS_PER_NODE%%[(,]*}\n"
                   "export SLURM_OVERLAP=1"); /* srun may run beside phased's own job step */
     write_variable(run, "SLURM_JOB_NAME", name && *name ? name : slash ? slash + 1 : script->file);
     write_tasks(run, script, shape);

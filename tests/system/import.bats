@@ -69,6 +69,7 @@ asks_like_sbatch() {
     script /bin/bash --time=10 "$@" <<'BODY'
 env | grep -E '^SLURM_(GPUS|N|TASKS|CPUS|MEM|JOB_NAME|RESTART|THREADS)' | grep -v NODELIST | sort
 echo "$SLURM_GPUS"
+scontrol show job "$SLURM_JOB_ID" | grep -oE 'NumCPUs=[0-9]+'
 srun sh -c 'echo "$SLURM_PROCID/$SLURM_NTASKS $SLURM_LOCALID $(echo "$CUDA_VISIBLE_DEVICES" | tr , "\n" | wc -w)"' 2>&1 | sort
 srun sh -c 'echo "$CUDA_VISIBLE_DEVICES"' 2>told | sort -u | wc -l
 grep '^srun: error:' told || true
@@ -345,4 +346,14 @@ SPEC
     )
     eventually 60 state "$workflow" succeeded
     phasectl logs "$workflow" | grep "mlx5_1:1 $SANDBOX/scratch\$"
+}
+
+@test "with one thread of each core, a script gets the same CPUs and tasks as under sbatch" {
+    sed -i 's/CoresPerSocket=16 ThreadsPerCore=1/CoresPerSocket=8 ThreadsPerCore=2/' "$SLURM_CONF"
+    scontrol reconfigure
+    phasectl daemon start
+    asks_like_sbatch --cpus-per-task=3 --threads-per-core=1
+    [[ $under_sbatch == *SLURM_CPUS_ON_NODE=3*SLURM_TASKS_PER_NODE=1* && $under_sbatch != *SLURM_NTASKS* ]]
+    asks_like_sbatch --nodes=1 --cpus-per-task=3 --threads-per-core=2
+    [[ $under_sbatch == *SLURM_NTASKS=2* ]]
 }
