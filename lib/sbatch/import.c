@@ -204,6 +204,11 @@ static void take_exclusive(struct import *import)
         keep_slurm(import, "exclusive", "true");
 }
 
+static void take_hint(struct import *import)
+{
+    keep_env(import, "SLURM_HINT", value_of(import, "hint"));
+}
+
 static void take_nice(struct import *import)
 {
     const char *value = value_of(import, "nice");
@@ -226,6 +231,7 @@ static const struct {
     {"dependency", take_dependency},
     {"exclusive", take_exclusive},
     {"export", take_export},
+    {"hint", take_hint},
     {"nice", take_nice},
 };
 
@@ -479,6 +485,19 @@ static void settle_memory(struct sbatch_script *script)
     }
 }
 
+/* sbatch also makes most hints an option of the job: one thread of each core. */
+static void settle_hint(struct sbatch_script *script)
+{
+    static const char *const words[] = {"compute_bound", "memory_bound", "nomultithread"};
+    const char *value = sbatch_given(script, "hint")->value;
+    bool has_one_thread = false;
+    for (char *word; value && (word = text_take_item(&value)); free(word))
+        has_one_thread |= text_is_one_of(word, words, sizeof words / sizeof *words);
+    for (size_t i = 0; has_one_thread && i < sbatch_option_count; i++)
+        if (text_equal(sbatch_options[i].name, "threads-per-core") && !script->given[i].value)
+            script->given[i].value = xstrdup("1");
+}
+
 static void read_dependency(struct import *imports, size_t index)
 {
     struct sbatch_earlier *earlier = xcalloc(index + 1, sizeof *earlier);
@@ -505,6 +524,7 @@ static bool import_read(struct import *imports, size_t index, const struct sbatc
     if (source->options)
         sbatch_words_read(&import->script, source->options);
     settle_memory(&import->script);
+    settle_hint(&import->script);
     sbatch_shape_read(&import->script, &import->shape);
     sbatch_array_read(&import->script, &import->array);
     sbatch_signal_read(&import->script, &import->signal);

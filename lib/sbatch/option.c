@@ -67,7 +67,9 @@ const struct sbatch_option sbatch_options[] = {
     {"gres-flags", 0, SBATCH_NEEDED, SBATCH_WARNED, "SBATCH_GRES_FLAGS",
      "the site decides how GPUs are bound"},
     {"help", 'h', SBATCH_NONE, SBATCH_REFUSED, NULL, NOT_A_WORKFLOWS},
-    {"hint", 0, SBATCH_NEEDED, SBATCH_STEP, "SBATCH_HINT", "SLURM_HINT"},
+    {"hint", 0, SBATCH_NEEDED, SBATCH_OWN, "SBATCH_HINT",
+     "`SLURM_HINT` for srun in the script; `threads-per-core` 1 under `slurm`, except for "
+     "multithread"},
     {"hold", 'H', SBATCH_NONE, SBATCH_WARNED, NULL, "`phasectl submit --hold` lets it wait"},
     {"ignore-pbs", 0, SBATCH_NONE, SBATCH_DROPPED, "SBATCH_IGNORE_PBS",
      "only #SBATCH lines are read"},

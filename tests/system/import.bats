@@ -352,8 +352,12 @@ SPEC
     sed -i 's/CoresPerSocket=16 ThreadsPerCore=1/CoresPerSocket=8 ThreadsPerCore=2/' "$SLURM_CONF"
     scontrol reconfigure
     phasectl daemon start
+    asks_like_sbatch '--nodes=1 --ntasks-per-node=2 --cpus-per-task=4 --hint=nomultithread --gres=gpu:h100:2'
+    [[ $under_sbatch == *SLURM_THREADS_PER_CORE=1*NumCPUs=16* ]]
     asks_like_sbatch --cpus-per-task=3 --threads-per-core=1
     [[ $under_sbatch == *SLURM_CPUS_ON_NODE=3*SLURM_TASKS_PER_NODE=1* && $under_sbatch != *SLURM_NTASKS* ]]
     asks_like_sbatch --nodes=1 --cpus-per-task=3 --threads-per-core=2
     [[ $under_sbatch == *SLURM_NTASKS=2* ]]
+    asks_like_sbatch --nodes=2 --hint=memory_bound
+    [[ $under_sbatch == *SLURM_CPUS_ON_NODE=1*SLURM_NTASKS=2* ]]
 }
