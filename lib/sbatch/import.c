@@ -197,6 +197,10 @@ static void take_export(struct import *import)
 static void take_exclusive(struct import *import)
 {
     const char *value = value_of(import, "exclusive");
+    if (!import->shape.gpus)
+        sbatch_warn(&import->script, "exclusive",
+                    "phased neither checks nor counts GPUs: if the script uses GPUs, add "
+                    "--gpus-per-node");
     if (*value)
         sbatch_refuse(&import->script, "exclusive",
                       "'%s': phased knows only the exclusive use of whole nodes", value);

@@ -46,7 +46,7 @@ const struct sbatch_option sbatch_options[] = {
      "the file is written beside the logs"},
     {"exclude", 'x', SBATCH_NEEDED, SBATCH_SLURM, NULL, NULL},
     {"exclusive", 0, SBATCH_OPTIONAL, SBATCH_OWN, "SBATCH_EXCLUSIVE",
-     "kept under `slurm`; refused with a value"},
+     "kept under `slurm`; refused with a value; for GPUs add `--gpus-per-node`"},
     {"export", 0, SBATCH_OPTIONAL, SBATCH_OWN, "SBATCH_EXPORT",
      "values: `env`; phased always takes the whole environment"},
     {"export-file", 0, SBATCH_NEEDED, SBATCH_REFUSED, NULL, "name the variables under `env:`"},

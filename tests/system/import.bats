@@ -68,7 +68,7 @@ BODY
 asks_like_sbatch() {
     script /bin/bash --time=10 "$@" <<'BODY'
 env | grep -E '^SLURM_(GPUS|N|TASKS|CPUS|MEM|JOB_NAME|RESTART|THREADS)' | grep -v NODELIST | sort
-echo "$SLURM_GPUS"
+echo "$SLURM_GPUS $CUDA_VISIBLE_DEVICES"
 scontrol show job "$SLURM_JOB_ID" | grep -oE 'NumCPUs=[0-9]+'
 srun sh -c 'echo "$SLURM_PROCID/$SLURM_NTASKS $SLURM_LOCALID $(echo "$CUDA_VISIBLE_DEVICES" | tr , "\n" | wc -w)"' 2>&1 | sort
 srun sh -c 'echo "$CUDA_VISIBLE_DEVICES"' 2>told | sort -u | wc -l
@@ -93,6 +93,8 @@ BODY
     [[ $under_sbatch != *SLURM_NTASKS* && $under_sbatch == *'1/2 0 0'* ]]
     asks_like_sbatch '--nodes=1 --gpus=h100:2'
     [[ $under_sbatch == *'SLURM_GPUS=h100:2'* ]]
+    asks_like_sbatch --nodes=1 --exclusive
+    [[ $under_sbatch == *'SLURM_GPUS_ON_NODE=8'*' 0,1,2,3,4,5,6,7'* ]]
 }
 
 @test "srun can use all GPUs of several nodes, and the script knows their number" {

@@ -67,10 +67,11 @@ int job_step_start(const struct job_step_options *options, struct job_step **ret
                    struct error *err)
 {
     struct job_step *job_step = xcalloc(1, sizeof *job_step);
-    char nodes[32], tasks[32];
+    char nodes[32], tasks[32], gpus[32];
     job_step->options = *options;
     (void)snprintf(nodes, sizeof nodes, "--nodes=%u", options->nodes); /* they fit */
     (void)snprintf(tasks, sizeof tasks, "--ntasks=%u", options->nodes);
+    (void)snprintf(gpus, sizeof gpus, "--gres=gpu:%u", options->gpus);
     /* Without --overlap, a later job step would wait. Without --kill-on-bad-exit, a killed agent
      * would not end the job step. --input=all sends the input to all agents. --unbuffered is not
      * used: it gives the tasks a terminal, and lines of several nodes would mix. */
@@ -86,11 +87,15 @@ int job_step_start(const struct job_step_options *options, struct job_step **ret
         "--mpi=none",
         "--input=all",
         "--job-name=phased",
-        (char *)options->program,
-        "task",
-        (char *)options->job_dir,
-        NULL,
     };
+    char **next = arguments;
+    while (*next)
+        next++;
+    if (options->gpus)
+        *next++ = gpus;
+    *next++ = (char *)options->program;
+    *next++ = "task";
+    *next = (char *)options->job_dir;
     const struct child_options child = {
         .loop = options->loop,
         .kind = CHILD_OF_LOOP,

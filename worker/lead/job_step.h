@@ -16,6 +16,7 @@ struct job_step_options {
     const char *program; /* path of phase-worker */
     const char *job_dir;
     unsigned nodes;
+    unsigned gpus; /* of each node, if the job step must ask for them; otherwise 0 */
     /* An agent has sent a report, borrowed during the call. */
     void (*reported)(void *context, const struct report *report);
     /* srun says that an agent has ended badly. srun should now end the other agents. */

@@ -206,6 +206,15 @@ static int64_t lead_number(const char *name)
     return value ? strtoll(value, NULL, 10) : 0;
 }
 
+/* A job that has a whole node also has its GPUs. If the job has not asked for GPUs, Slurm gives
+ * them to the batch script, but to a job step only if the job step asks. With several nodes nobody
+ * asks: a node may have fewer GPUs than the first node, and then the job step could not start. */
+static unsigned lead_gpus_unasked(const struct lead *lead)
+{
+    bool has_asked = lead->is_guest || lead->run->assignment->gpus;
+    return has_asked || lead->count > 1 ? 0 : (unsigned)lead_number("SLURM_GPUS_ON_NODE");
+}
+
 static void lead_start_step(struct lead *lead)
 {
     const struct job_step_options options = {
@@ -213,6 +222,7 @@ static void lead_start_step(struct lead *lead)
         .program = lead->program,
         .job_dir = lead->job_dir,
         .nodes = lead->count,
+        .gpus = lead_gpus_unasked(lead),
         .reported = lead_reported,
         .lost = lead_lost,
         .ended = lead_step_ended,
