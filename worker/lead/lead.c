@@ -208,10 +208,13 @@ static int64_t lead_number(const char *name)
 
 /* A job that has a whole node also has its GPUs. If the job has not asked for GPUs, Slurm gives
  * them to the batch script, but to a job step only if the job step asks. With several nodes nobody
- * asks: a node may have fewer GPUs than the first node, and then the job step could not start. */
+ * asks: a node may have fewer GPUs than the first node, and then the job step could not start. If
+ * the job has asked for another gres, a job step that asks for GPUs would not get that gres. */
 static unsigned lead_gpus_unasked(const struct lead *lead)
 {
-    bool has_asked = lead->is_guest || lead->run->assignment->gpus;
+    const struct assignment *assignment = lead->run->assignment;
+    const json_t *slurm = json_object_get(assignment->spec, "slurm");
+    bool has_asked = lead->is_guest || assignment->gpus || json_object_get(slurm, "gres");
     return has_asked || lead->count > 1 ? 0 : (unsigned)lead_number("SLURM_GPUS_ON_NODE");
 }
 
