@@ -23,7 +23,11 @@ static const struct {
     {"Resources", "", "no nodes that fit are free"},
     {"Priority", "", "jobs of a higher priority come first"},
     {"BeginTime", "", "its begin time has not come yet"},
+    {"DependencyNeverSatisfied", "",
+     "a job that this job depends on has ended in a way that this job does not wait for; the job"
+     " does not start as it is"},
     {"Dependency", "", "a job that this job depends on has not ended"},
+    {"ReservationDeleted", "", "its reservation has been deleted; the job does not start as it is"},
     {"Reservation", "", "its reservation has not begun"},
     {"ReqNodeNotAvail", "", "nodes that the job asks for are not available"},
     {"Nodes required for job are DOWN", "", "nodes that the job needs are not available"},

@@ -407,6 +407,13 @@ static void reasons_of_slurm_are_explained(void **state)
     } rows[] = {
         {"Priority", "jobs of a higher priority come first (Priority)"},
         {"PartitionInactive", "its partition starts no jobs at present (PartitionInactive)"},
+        {"Dependency", "a job that this job depends on has not ended (Dependency)"},
+        {"DependencyNeverSatisfied",
+         "a job that this job depends on has ended in a way that this job"
+         " does not wait for; the job does not start as it is"
+         " (DependencyNeverSatisfied)"},
+        {"ReservationDeleted", "its reservation has been deleted; the job does not start as it is"
+                               " (ReservationDeleted)"},
         {"QOSMaxJobsPerUserLimit", "a limit of the site on its QOS; the job begins when others have"
                                    " ended (QOSMaxJobsPerUserLimit)"},
         {"AssocMaxGRESPerJob",
