@@ -201,6 +201,7 @@ async function refresh() {
       const isOther = shown !== '' && shown !== placeOf(route);
       data = reply;
       shown = placeOf(route);
+      if (isOther) for (const element of $('main').querySelectorAll('[data-own]')) element.remove();
       draw();
       if (isOther && document.activeElement === document.body) $('main').focus();
       schedule(needsMore(asking, route) ? 0 : isLate ? gap() : pause());

@@ -111,7 +111,7 @@ function rowsOf(parts, axis) {
       if (!rows.has(x)) rows.set(x, []);
       let row = rows.get(x).find((other) => other[i + 1] === null);
       if (!row) rows.get(x).push((row = [x, ...parts.map(() => null)]));
-      row[i + 1] = point.value;
+      row[i + 1] = Number.isFinite(point.value) ? point.value : NaN;
     }
   });
   return [...rows.values()].flat().sort((a, b) => a[0] - b[0]);

@@ -19,6 +19,7 @@ export function duration(seconds) {
 // A value may be the text nan, inf or -inf. Four digits of a number are shown, as by phasectl.
 export function number(value) {
   if (typeof value !== 'number') return value === null || value === undefined ? '' : String(value);
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf';
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e9) return String(value);
   if (size >= 1000 && size < 1e9) return value.toFixed(0);

@@ -1,5 +1,12 @@
 // One curve of a metric from the attempts of a phase: pure functions on numbers and text.
 
+const INFINITE = {inf: Infinity, '-inf': -Infinity};
+
+// A value of the API as a number; undefined for NaN.
+function sizeOf(value) {
+  return typeof value === 'number' ? value : INFINITE[value];
+}
+
 // Where a later attempt takes over: at the step it resumed from, or before its first own step.
 function beginOf(run) {
   const resumed = run.resume && typeof run.first_step === 'number' ? run.first_step : Infinity;
@@ -9,8 +16,8 @@ function beginOf(run) {
 // `runs`: [{attempt, started, resume, first_step, steps, times, values}], the first attempt first.
 // A later attempt wins. Returns {line: [{step, time, value, attempt}], rewound, begins, strange,
 // begin}: `rewound` are the steps that a later attempt took back ([{attempt, points}], each led by
-// the last point before them), `begins` where attempts begin, `strange` the points that are no
-// number, `begin` the time at which the first attempt started.
+// the last point before them), `begins` where attempts begin, `strange` the points that are NaN
+// or infinite, `begin` the time at which the first attempt started.
 export function stitch(runs) {
   const line = [];
   const rewound = [];
@@ -22,11 +29,10 @@ export function stitch(runs) {
     let before = null;
     run.steps.forEach((step, at) => {
       const value = run.values[at];
-      const isNumber = typeof value === 'number';
       const {attempt, times} = run;
-      const point = {step, time: times[at], value: isNumber ? value : NaN, attempt};
+      const point = {step, time: times[at], value: sizeOf(value) ?? NaN, attempt};
       if (value === null || value === undefined) return;
-      if (!isNumber) strange.push({...point, text: value});
+      if (!Number.isFinite(point.value)) strange.push({...point, text: value});
       if (step <= limit) line.push((before = point));
       else lost.push(point);
     });
@@ -67,15 +73,13 @@ export function refine(rough, fine, [from, to]) {
   return {steps: join('steps'), times: join('times'), values: join('values')};
 }
 
-const NOT_FINITE = {inf: Infinity, '-inf': -Infinity};
-
 // A series of fewer points, by the rule of the API for `buckets`. The steps are split into `parts`
 // equal parts. Each part keeps its lowest and its highest point, and one point that is NaN. Both
 // ends of the series stay.
 export function thin({steps, times, values}, parts) {
   const width = Math.floor((steps.at(-1) - steps[0]) / parts) + 1;
   const rows = new Map();
-  const sizes = values.map((value) => (typeof value === 'number' ? value : NOT_FINITE[value]));
+  const sizes = values.map(sizeOf);
   steps.forEach((step, i) => {
     const part = Math.floor((step - steps[0]) / width);
     const {low = i, high = i, nan} = rows.get(part) || {};
@@ -95,12 +99,12 @@ export function thin({steps, times, values}, parts) {
 }
 
 // The exponential moving average of the points, without the pull of a first value of 0. Points that
-// are not a number are left as they are.
+// are NaN or infinite are left as they are.
 export function smooth(points, weight) {
   let sum = 0;
   let known = 0;
   return points.map((point) => {
-    if (Number.isNaN(point.value)) return point;
+    if (!Number.isFinite(point.value)) return point;
     sum = weight * sum + (1 - weight) * point.value;
     known = weight * known + (1 - weight);
     return {...point, value: sum / known};

@@ -189,6 +189,40 @@ def check_parts(page, api, tap):
              'a series is made thinner by the rule of the API')
 
 
+def check_strange(page, api, tap):
+    """The last loss of strange/train and of strange/ladder.2 is NaN."""
+    number, two, held = (api.named(name)['workflow'] for name in ('strange', 'two', 'held'))
+    told = lambda: page.attribute('.chart .plot', 'aria-label') or ''
+    last = lambda: (page.texts('#log .line') or [''])[-1]
+    page.go(f'#/w/{two}/first')
+    tap.true(lambda: '300 points' in told() and 'line' in last(), 'a phase has its curve and its log', told)
+    page.go(f'#/w/{number}/train')
+    wanted = 'loss: 6 points, 4.1 at step 1, nan at step 6; 1 not a number, first at step 6'
+    tap.true(lambda: wanted in told() and last().endswith('step=6 loss=nan') and not page.text('#banner'),
+             'so has a phase whose last loss is NaN', lambda: (told(), last(), page.text('#banner')))
+    page.go(f'#/w/{number}/train?table=1')
+    tap.same(lambda: page.texts('.numbers tbody tr:first-child td'), ['6', 'nan', '#1'], 'a table has it too')
+    page.go(f'#/w/{number}/ladder')
+    tap.true(lambda: 'ladder.2 nan' in told() and page.text('#banner') == '', 'and the curves of a sweep', told)
+    page.go(f'#/compare?with={number}/train,{two}/first')
+    tap.same(lambda: page.texts('#main tbody td[data-label=last]'), ['nan', '600.5'], 'and a comparison')
+    run = lambda code: page.browser.execute_async_script(
+        'const done = arguments[0]; Promise.all([import("/metric.js"), import("/format.js")])'
+        f'.then(([m, f]) => done({code}), (error) => done(String(error)))')
+    run_of = '{attempt: 1, started: 0, steps: [1, 2, 3, 4], times: [1, 2, 3, 4], values: [1, "inf", "-inf", "nan"]}'
+    tap.same(lambda: run(f'm.smooth(m.stitch([{run_of}]).line, 0.5).map((p) => f.number(p.value))'),
+             ['1', 'inf', '-inf', 'nan'], 'infinities stay infinities')
+    page.go(f'#/w/{two}/first')
+    tap.true(lambda: 'line' in last(), 'the log is there again', last)
+    page.js('window.Dygraph.prototype.updateOptions = () => { throw new Error("no chart"); };'
+            'window.Dygraph = Object.assign(function () { throw new Error("no chart"); }, window.Dygraph)')
+    page.go(f'#/w/{held}/first')
+    tap.same(lambda: (page.text('#banner'), page.text('#s-log h2'), page.texts('#log .line'), page.count('.chart canvas')),
+             ('no chart. The page tries again.', f'Log of {held}/first#1', [], 0),
+             'a page that cannot be drawn shows nothing of the page before')
+    page.browser.refresh()
+
+
 def check_heat(page, api, tap):
     """The home has samples of 8 GPUs over an hour: n2 GPU 3 is idle from half an hour on. The attempt
     before had one GPU of n3."""

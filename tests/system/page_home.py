@@ -148,6 +148,26 @@ phases:
 """
 
 
+STRANGE = """
+name: strange
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    launch: node
+    preflight: off
+    nan_ok: true
+    run: for i in 1 2 3 4 5; do echo "step=$i loss=4.$i"; done; echo step=6 loss=nan
+  ladder:
+    after: train
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    preflight: off
+    nan_ok: true
+    matrix: {width: [16, 64, 32]}
+    run: echo step=1 loss=$width; [ $width != 64 ] || echo step=2 loss=nan
+    best: {min: first(loss)}
+"""
+
+
 def phasectl(*words):
     return subprocess.run(['phasectl', *words], check=True, capture_output=True, text=True).stdout
 
@@ -178,6 +198,7 @@ def prepare():
         near = submit(folder, 'near.yaml', NEAR)
         live = submit(folder, 'live.yaml', LIVE)
         submit(folder, 'steer.yaml', STEER)
+        strange = submit(folder, 'strange.yaml', STRANGE)
         spent = submit(folder, 'spent.yaml', SPENT)
         stage = lambda: status(f'{again}/train')
         if not wait_for(lambda: stage()['checkpoint_step'] == 20 and stage()['step'] >= 30, READY_S):
@@ -187,7 +208,7 @@ def prepare():
         phasectl('release', f'{again}/train')
         for workflow in (held, near, spent):
             come_to(workflow, 'held')
-        for workflow in (two, sweep, long, again):
+        for workflow in (two, sweep, long, strange, again):
             come_to(workflow, 'succeeded')
         if not wait_for(lambda: all(phase['step'] == 5 for phase in status(f'{live}/ladder')['members']), READY_S):
             sys.exit('the members of live/ladder do not come to step 5')
