@@ -152,9 +152,10 @@ static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
     int outcome = field_run_outcome(run), job_state = field_job_state(run);
     bool failed_by_other_run =
         job_state == CLUSTER_JOB_FAILED && outcome != OUTCOME_FAILED && outcome != OUTCOME_LOST;
+    bool is_kept =
+        json_is_object(json_object_get(run, "remedy")) || field_integer(run, "restarts") == 0;
     if (job && goes_on) /* in the same allocation, or in a new one after a requeue */
-        table_addf(table, "%lld %s", job,
-                   json_is_object(json_object_get(run, "remedy")) ? "kept" : "requeued");
+        table_addf(table, "%lld %s", job, is_kept ? "kept" : "requeued");
     else if (job && failed_by_other_run)
         table_addf(table, "%lld", job);
     else if (job && job_state == CLUSTER_JOB_PENDING && field_run_state(run) == RUN_RUNNING &&

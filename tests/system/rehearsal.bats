@@ -14,6 +14,8 @@ load cli.bash
     grep -Eq '^    refinement .* at least 50 .* warned' <<<"$output"
     grep -Eq '^the real workflow: .* of running, \$' <<<"$output"
     [ "${lines[-1]}" = 'all metrics and checkpoints came' ]
+    run -0 phasectl why "$id/validate"
+    [[ $output =~ "$id/validate#1"\ +succeeded\ +[0-9]+\ kept ]]
     # Each phase made ten steps and five more, and production continues the count of validate. Both
     # were far from their ends.
     phasectl status "$id" --json >status

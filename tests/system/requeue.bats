@@ -73,5 +73,6 @@ says_why_it_waits() {
     [ "$(record 'SELECT message FROM run WHERE attempt = 1')" = 'the job was requeued in Slurm' ]
     [ "$(gojq .requeues "$PHASED_HOME/runs/$workflow/train/1/outcome.json")" = true ]
     [ "$(record 'SELECT resume_step >= 40 FROM run WHERE attempt = 2')" = 1 ]
+    phasectl why "$workflow/train" | grep -q "#1 .* $(job 1) requeued"
     one_job "$workflow"
 }
