@@ -4,12 +4,14 @@
 #include "cli/cli.h"
 #include "lib/address.h"
 #include "lib/error.h"
+#include "lib/text.h"
 #include "lib/units.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 static void options_help(const struct verb *verb, const struct option_rule *rules)
 {
@@ -72,12 +74,14 @@ int options_addresses(struct cli *cli, char **words, const struct option_rule *r
 
 /* --- The option --since ----------------------------------------------------------------------- */
 
-/* Reads a time as logs write it. */
+/* Reads a time as logs write it. Drops the fraction of the second. */
 static bool options_read_utc(const char *text, time_t *ret_time)
 {
     struct tm tm = {0};
-    const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    if (!end || *end)
+    const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    if (end && *end == '.')
+        end += 1 + strspn(end + 1, "0123456789");
+    if (!end || !text_equal(end, "Z"))
         return false;
     *ret_time = timegm(&tm);
     return true;

@@ -198,6 +198,15 @@ timeless() {
     [ "$(phasectl logs 1 --no-time --grep 'loss (100|5)' -n 2)" = $'step 1 | loss 100\nstep 2 | loss 50' ]
     [ "$(phasectl logs 1 --grep '^step 3 ' --since 1h | timeless)" = 'TIME step 3 | loss 33' ]
     [ -z "$(phasectl logs 1 --since 2999-01-01)" ]
+    local last
+    last=$(phasectl logs 1 --tail 1)
+    [ "$(phasectl logs 1 --since "${last%% *}" | tail -n 1)" = "$last" ]
+    phasectl events 1 --since "${last%% *}" | gojq -e 'select(.to == "succeeded")'
+    [ -z "$(phasectl logs 1 --since 2999-01-01T00:00:00.250Z)" ]
+    local wrong
+    for wrong in 2026-11-30T19:15:51. 2026-11-30T19:15:51.082 2026-11-30T19:15:51.082Zz; do
+        run -2 phasectl logs 1 --since "$wrong"
+    done
     [ "$(phasectl logs 1 --no-time --rank all --tail 1)" = '[0] step 10 | loss 10' ]
     [ "$(phasectl logs 1 --json --tail 1 | gojq -c '[.run, .rank, .line, .time > 1e9]')" = '["1/train#1",0,"step 10 | loss 10",true]' ]
     run -2 phasectl logs 1 --since yesterday
