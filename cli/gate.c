@@ -49,9 +49,12 @@ static int gate_of_workflow(struct cli *cli, const struct address *workflow)
 static int gate_one(struct cli *cli, const struct address *asked, const void *context)
 {
     struct address phase = *asked;
+    struct error err;
     (void)context;
     if (address_kind(asked) == ADDRESS_WORKFLOW)
         return gate_of_workflow(cli, asked);
+    if (client_check_address(cli, asked, &err) < 0)
+        return cli_fail(&err);
     phase.attempt = 0; /* a gate judges a phase, not a run */
     return gate_of_phase(cli, &phase);
 }

@@ -1,6 +1,7 @@
 /* phasectl runs: one line for each run of all workflows, a workflow or a phase. */
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/field.h"
 #include "cli/options.h"
 #include "cli/phrases.h"
 #include "cli/verbs.h"
@@ -13,14 +14,15 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Returns the runs of a phase, or all runs if `phase` is empty, as a new array. */
-static json_t *runs_select(const json_t *runs, const char *phase)
+/* Returns the runs that the address means, as a new array. */
+static json_t *runs_select(const json_t *runs, const struct address *address)
 {
     json_t *selected = json_array(), *run;
     size_t i;
     json_array_foreach((json_t *)runs, i, run)
     {
-        if (!phase[0] || members_has_run(phase, run))
+        if ((!address->phase[0] || members_has_run(address->phase, run)) &&
+            (!address->attempt || field_integer(run, "attempt") == address->attempt))
             (void)json_array_append(selected, run); /* fails only without memory */
     }
     return selected;
@@ -40,7 +42,7 @@ static int runs_one(struct cli *cli, const struct address *address, const void *
                      : client_get(cli, &json, &err, "/v1/runs");
     if (status < 0)
         return cli_fail(&err);
-    json_t *all = json_object_get(json, "runs"), *runs = runs_select(all, address->phase);
+    json_t *all = json_object_get(json, "runs"), *runs = runs_select(all, address);
     if (json_is_true(json_object_get(json, "more")))
         (void)fprintf(stderr, "phasectl: only the newest %zu runs were looked at\n",
                       json_array_size(all));

@@ -140,7 +140,8 @@ static int show_one(struct cli *cli, const struct address *address, const void *
     struct error err;
     struct text text = {0};
     json_t *source;
-    if (client_get(cli, &source, &err, "/v1/workflows/%" PRIu64 "/source", address->workflow) < 0)
+    if (client_check_address(cli, address, &err) < 0 ||
+        client_get(cli, &source, &err, "/v1/workflows/%" PRIu64 "/source", address->workflow) < 0)
         return cli_fail(&err);
     const char *note = field_text(source, "diff_note");
     if (parts->spec || parts->diff || parts->environment)

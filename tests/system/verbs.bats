@@ -153,6 +153,16 @@ fail() {
     [ "$(phasectl cancel "$id" --json | gojq -c .phases)" = "[\"$id/train\"]" ]
 }
 
+@test "the address of a phase or a run that does not exist is refused" {
+    local verb
+    for verb in status why show gate gpus runs cost logs metrics events; do
+        run -1 --separate-stderr phasectl "$verb" 1/zz
+        [ "$stderr" = 'phasectl: no phase 1/zz; workflow 1 has train' ] || fail "$verb: $stderr $output"
+        run -1 --separate-stderr phasectl "$verb" 1/train#9
+        [[ $stderr = 'phasectl: no run 1/train#9'* ]] || fail "$verb: $stderr $output"
+    done
+}
+
 @test "rehearse --json prints only the report" {
     [ "$(phasectl rehearse steps.yaml --steps 3 --json | gojq -c '[.problems, .phases[0].phase, .phases[0].lines[0].what, .seconds_known]')" = '[0,"train","metrics",true]' ]
 }
@@ -183,6 +193,13 @@ fail() {
     phasectl watch 1 3 --json >events.json
     [ "$(gojq -s 'map(.event) == (map(.event) | sort) and (map(.workflow) | unique == [1, 3])' events.json)" = true ]
     [ "$(gojq -c 'select(.workflow == 1 and .type == "phase") | .to' events.json)" = $'"queued"\n"active"\n"deciding"\n"succeeded"' ]
+}
+
+@test "runs shows the runs of a phase, or the one run of an address" {
+    [ "$(phasectl runs 3/train --json | gojq -c '[.[].address]')" = '["3/train#2","3/train#1"]' ]
+    [ "$(phasectl runs 3/train#1 --json | gojq -c '[.[].address]')" = '["3/train#1"]' ]
+    run -0 phasectl runs 3/train#2
+    [[ $output = *'3/train#2'* && $output != *'3/train#1'* ]]
 }
 
 # --- Logs ----------------------------------------------------------------------------------------
