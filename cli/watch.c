@@ -86,16 +86,37 @@ static void watch_draw_last(struct watch *watch)
     text_clear(&watch->above);
 }
 
-static void watch_print_gate(struct watch *watch, const json_t *event)
+/* Asks for the phase of an event. Returns the run of the event among the runs of the phase, or
+ * NULL. */
+static const json_t *watch_find_run(struct watch *watch, const json_t *event, json_t **ret_phase)
 {
     struct address address = {.workflow = (uint64_t)field_integer(event, "workflow")};
-    json_t *gate;
+    const json_t *run;
+    size_t i;
+    *ret_phase = NULL;
     (void)snprintf(address.phase, sizeof address.phase, "%s", field_text(event, "phase"));
-    if (client_get_part(watch->cli, &address, "/gate", &gate, NULL) < 0)
-        return;
-    if (json_array_size(json_object_get(gate, "checks")))
+    if (client_get_address(watch->cli, &address, ret_phase, NULL) < 0)
+        return NULL;
+    json_array_foreach(json_object_get(*ret_phase, "runs"), i, run)
+    {
+        if (field_integer(run, "run") == field_integer(event, "run"))
+            return run;
+    }
+    return NULL;
+}
+
+/* Prints the checks of the run of the event. The daemon tells only those of the newest run that was
+ * judged. */
+static void watch_print_gate(struct watch *watch, const json_t *event)
+{
+    json_t *phase, *gate = NULL;
+    const json_t *run = watch_find_run(watch, event, &phase);
+    if (run && client_get_part_of(watch->cli, phase, "/gate", &gate, NULL) == 0 &&
+        text_equal(field_text(gate, "run"), field_text(run, "address")) &&
+        json_array_size(json_object_get(gate, "checks")))
         view_gate(&watch->cli->out, gate, EVENT_INDENT, &watch->above);
     json_decref(gate);
+    json_decref(phase);
 }
 
 /* A matrix has many members. Only their ends, and what waits for a person, are printed. */
@@ -110,24 +131,15 @@ static bool watch_is_small(const json_t *event)
 /* Adds the step from which a new run goes on. Adds nothing if the run begins at the start. */
 static void watch_note_resume(struct watch *watch, const json_t *event, struct text *note)
 {
-    struct address address = {.workflow = (uint64_t)field_integer(event, "workflow")};
     json_t *phase;
-    const json_t *run;
-    size_t i;
     char step[FORMAT_SIZE];
     if (field_event_type(event) != EVENT_RUN ||
         run_state_parse(field_text(event, "to")) != RUN_RUNNING)
         return;
-    (void)snprintf(address.phase, sizeof address.phase, "%s", field_text(event, "phase"));
-    if (client_get_address(watch->cli, &address, &phase, NULL) < 0)
-        return;
-    json_array_foreach(json_object_get(phase, "runs"), i, run)
-    {
-        bool is_it = field_integer(run, "run") == field_integer(event, "run");
-        if (is_it && field_text(run, "resume")[0])
-            text_addf(note, "goes on from step %s",
-                      format_count(field_number(run, "first_step"), step));
-    }
+    const json_t *run = watch_find_run(watch, event, &phase);
+    if (run && field_text(run, "resume")[0])
+        text_addf(note, "goes on from step %s",
+                  format_count(field_number(run, "first_step"), step));
     json_decref(phase);
 }
 

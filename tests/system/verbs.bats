@@ -169,6 +169,29 @@ fail() {
 
 # --- Watching ------------------------------------------------------------------------------------
 
+@test "watch prints the checks of a gate only below the decision of their run" {
+    local id
+    echo 30 >loss
+    cat >again.yaml <<YAML
+name: again
+phases:
+  train:
+    resources: {gpus: h100:1, time: 1h}
+    launch: rank
+    preflight: off
+    run: echo "step 1 | loss \$(cat $FOLDER/loss)"
+    gate: {low: {value: last(loss), at_most: 20}}
+YAML
+    id=$(phasectl submit again.yaml --json | gojq '.workflows[0].workflow')
+    eventually 60 state "$id" held
+    echo 10 >loss
+    phasectl retry "$id/train"
+    eventually 60 state "$id" succeeded
+    run -0 phasectl watch "$id"
+    [ "$(grep -c '^ *low  *[13]0  *at most 20 ' <<<"$output")" = 1 ]
+    grep -A2 'gate passed: 1 check$' <<<"$output" | grep -q '^ *low  *10  *at most 20  .*  passed$'
+}
+
 @test "watch prints checkpoints, resumes and promotions, on a terminal too" {
     eventually 60 past 3/train 8399
     phasectl hold 3/train
