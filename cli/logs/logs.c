@@ -255,6 +255,38 @@ static int logs_once(const struct logs *logs, struct logs_target *target, struct
 
 /* --- Following -------------------------------------------------------------------------------- */
 
+/* `next` is the newest run. Several runs may have begun since the followed run: takes the first of
+ * them. */
+static int logs_first_after(const struct logs *logs, const struct logs_target *target,
+                            struct address *next, struct error *err)
+{
+    char before[ADDRESS_TEXT_SIZE];
+    const json_t *run, *first = NULL;
+    json_t *json;
+    bool is_listed = false; /* not if too many runs have begun since */
+    size_t i;
+    if (address_kind(&target->address) == ADDRESS_PHASE) {
+        next->attempt = target->run.attempt + 1;
+        return 0;
+    }
+    int status = client_get(logs->cli, &json, err, "/v1/runs?workflow=%llu",
+                            (unsigned long long)next->workflow);
+    if (status < 0)
+        return status;
+    (void)address_text(&target->run, before);
+    json_array_foreach(json_object_get(json, "runs"), i, run) /* the newest first */
+    {
+        is_listed = text_equal(field_text(run, "address"), before);
+        if (is_listed)
+            break;
+        first = run;
+    }
+    if (is_listed && first)
+        status = address_parse(field_text(first, "address"), next, err);
+    json_decref(json);
+    return status;
+}
+
 /* Looks for the run after the one that has ended. No run follows if the phase or workflow has ended
  * or is held. */
 static int logs_next_run(const struct logs *logs, struct logs_target *target, struct error *err)
@@ -279,15 +311,18 @@ static int logs_next_run(const struct logs *logs, struct logs_target *target, st
         return status;
     }
     status = reader_find_run(logs->cli, &next, err);
+    bool is_other =
+        status == 0 && !text_equal(address_text(&target->run, before), address_text(&next, after));
+    if (is_other)
+        status = logs_first_after(logs, target, &next, err);
     if (status < 0 && !client_may_retry(status))
         return status;
-    if (status == 0 &&
-        !text_equal(address_text(&target->run, before), address_text(&next, after))) {
-        (void)fprintf(stderr, "phasectl: now %s\n", after);
+    if (status == 0 && is_other) {
+        (void)fprintf(stderr, "phasectl: now %s\n", address_text(&next, after));
         target->run = next;
         target->state = LOGS_READS;
         target->away_since_s = 0; /* each wait for a run has its own time */
-    } else if (is_over) {
+    } else if (is_over && !is_other) {
         target->state = LOGS_OVER;
     }
     return 0;

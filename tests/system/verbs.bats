@@ -408,3 +408,39 @@ prints() {
     run -1 --separate-stderr timeout 60 phasectl logs 1 99 2 --follow --no-time --tail 1
     [ "$(sort <<<"$output")" = $'[1/train#1] step 10 | loss 10\n[2/train#1] step 21 | loss 4' ]
 }
+
+@test "logs --follow prints the lines of runs that end sooner than it asks for them" {
+    local id
+    cat >soon.yaml <<YAML
+name: soon
+phases:
+  first:
+    resources: {gpus: h100:1, time: 1h}
+    launch: rank
+    preflight: off
+    params: {micro_batch: 8}
+    remedies: {oom: {times: 2, set: {micro_batch: micro_batch / 2}, resume: start}}
+    run: |
+      echo "batch \$micro_batch"
+      until [ -e $FOLDER/go ]; do sleep 0.1; done
+      [ \$micro_batch = 2 ] || { echo 'torch.OutOfMemoryError: CUDA out of memory.'; exit 1; }
+  second: {extends: first, after: first}
+YAML
+    id=$(phasectl submit soon.yaml --json | gojq '.workflows[0].workflow')
+    eventually 60 prints batch phasectl logs "$id"
+    phasectl logs "$id/first" --follow --no-time --grep batch >phase.out 2>phase.err 3>&- &
+    local of_phase=$!
+    phasectl logs "$id" --follow --no-time --grep batch >workflow.out 2>workflow.err 3>&- &
+    local of_workflow=$!
+    eventually 60 grep batch phase.out
+    eventually 60 grep batch workflow.out
+    kill -STOP $of_phase $of_workflow # until all runs have ended
+    touch go
+    eventually 90 state "$id" succeeded
+    kill -CONT $of_phase $of_workflow
+    wait $of_phase
+    wait $of_workflow
+    [ "$(cat phase.out)" = $'batch 8\nbatch 4\nbatch 2' ]
+    [ "$(cat workflow.out)" = $'batch 8\nbatch 4\nbatch 2\nbatch 8\nbatch 4\nbatch 2' ]
+    [ "$(cat phase.err)" = $"phasectl: now $id/first#2"$'\n'"phasectl: now $id/first#3" ]
+}
