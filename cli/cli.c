@@ -5,10 +5,12 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t cli_interrupted; /* all that a signal handler may set */
 
@@ -45,6 +47,12 @@ void cli_print(struct text *text)
 {
     (void)fputs(text_string(text), stdout); /* main() reports a failure */
     text_fini(text);
+}
+
+bool cli_is_unread(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return ferror(stdout) || (poll(&out, 1, 0) == 1 && out.revents & (POLLERR | POLLHUP));
 }
 
 static void cli_interrupt(int signal_number)

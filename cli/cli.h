@@ -55,6 +55,10 @@ void cli_note_earlier(const struct address *newest, const struct address *run, c
 /* Prints `text` to standard output and empties it. main() reports failures of standard output. */
 void cli_print(struct text *text);
 
+/* Whether a write to standard output has failed, or its reader is gone. While nothing is written,
+ * no failed write can show that the reader is gone. */
+bool cli_is_unread(void);
+
 /* From now on the signal does not end the program: it ends a wait, and cli_is_interrupted() returns
  * true. Only for SIGINT, SIGTERM and SIGHUP. */
 void cli_catch(int signal_number);

@@ -16,12 +16,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     EVENTS_TURN_S = 1,       /* how long a request waits, and so how soon Ctrl-C ends the verb */
@@ -105,14 +103,6 @@ static bool events_print(const json_t *event)
     return fflush(stdout) == 0;
 }
 
-/* Whether the reader of standard output is gone. While no event comes, nothing is written, so no
- * failed write can show this. */
-static bool events_is_unread(void)
-{
-    struct pollfd out = {.fd = STDOUT_FILENO};
-    return poll(&out, 1, 0) == 1 && out.revents & (POLLERR | POLLHUP);
-}
-
 /* Prints or sends the events that are wanted. */
 static int events_use(struct events *events, const json_t *page, struct error *err)
 {
@@ -139,7 +129,7 @@ static int events_use(struct events *events, const json_t *page, struct error *e
 static int events_turn(struct events *events, struct error *err)
 {
     json_t *reply;
-    if (!events->otlp && events_is_unread())
+    if (!events->otlp && cli_is_unread())
         return -EPIPE;
     int status =
         client_get(events->cli, &reply, err, "/v1/events?after=%lld&workflow=%" PRIu64 "&wait=%d",

@@ -23,6 +23,7 @@
 #include "lib/protocol/words.h"
 #include "lib/text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -298,10 +299,13 @@ static int watch_away(struct watch *watch, int status, struct error *err)
     return 0;
 }
 
+/* Returns 1 at the end, and -EPIPE if nobody reads any more. */
 static int watch_loop(struct watch *watch, struct error *err)
 {
     int status = watch_read_history(watch, err);
     while (status == 0 && !cli_is_interrupted()) {
+        if (cli_is_unread())
+            return -EPIPE;
         status = watch_turn(watch, err);
         if (status >= 0)
             watch->away_since_s = 0;
@@ -348,6 +352,8 @@ static int watch_run(struct watch *watch)
     int status = watch_loop(watch, &err);
     if (status == 1)
         return watch_finish(watch);
+    if (status == -EPIPE)
+        return CLI_FAILED; /* main() prints a message if a write has failed */
     watch_draw(watch);
     if (status < 0)
         return cli_fail(&err);

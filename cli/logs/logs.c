@@ -358,6 +358,8 @@ static int logs_follow(struct logs *logs)
     int exit_code = CLI_OK;
     bool is_over = false;
     for (unsigned poll = 0; !is_over; poll++) {
+        if (cli_is_unread())
+            return CLI_FAILED; /* also while there are no new lines */
         is_over = true;
         for (size_t i = 0; i < logs->target_count; i++) {
             struct logs_target *target = &logs->targets[i];

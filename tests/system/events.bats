@@ -99,6 +99,32 @@ ended() {
     [ ! -s said ]
 }
 
+@test "watch and logs --follow end when nobody reads any more, also while nothing happens" {
+    local id form status
+    id=$(submit <<SPEC
+name: quiet
+phases:
+  only: {resources: {time: 5m}, run: 'echo begun; until [ -e $PHASED_HOME/go ]; do sleep 0.1; done'}
+SPEC
+    )
+    eventually 60 state "$id" running
+    for form in "watch $id" "watch $id --json" "logs $id --follow"; do
+        rm -f pipe
+        mkfifo pipe
+        phasectl $form >pipe 2>said 3>&- &
+        beside=$!
+        head -n 1 pipe >one
+        eventually 20 process_has_ended $beside
+        status=0
+        wait $beside || status=$?
+        [ $status = 1 ]
+        [ -s one ]
+        [ ! -s said ]
+    done
+    touch go
+    eventually 60 state "$id" succeeded
+}
+
 @test "logs --follow says that it stops when the daemon stays away" {
     local library=(/usr/lib*/*/faketime/libfaketimeMT.so.1) id status=0
     [ -e "${library[0]}" ] || skip "there is no libfaketime"
