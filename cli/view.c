@@ -330,8 +330,8 @@ static bool view_comes_later(const json_t *member, const json_t *other, double b
         return view_standing(member) > view_standing(other);
     if (isnan(value) || isnan(others))
         return isnan(value) && !isnan(others);
-    return fabs(value - best) >
-           fabs(others - best); /* the best value is the lowest or the highest */
+    /* The best value is the lowest or the highest, and may be infinite. */
+    return value != best && (others == best || fabs(value - best) > fabs(others - best));
 }
 
 /* An insertion sort: members are few, and equal members keep the order of the file. */

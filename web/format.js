@@ -16,6 +16,13 @@ export function duration(seconds) {
   return minutes ? `${minutes}m${two(whole % 60)}s` : `${whole}s`;
 }
 
+const NOT_FINITE = {inf: Infinity, '-inf': -Infinity};
+
+// A value as a number. Undefined: there is no value, or the value is NaN.
+export function toNumber(value) {
+  return typeof value === 'number' ? value : NOT_FINITE[value];
+}
+
 // A value may be the text nan, inf or -inf. Four digits of a number are shown, as by phasectl.
 export function number(value) {
   if (typeof value !== 'number') return value === null || value === undefined ? '' : String(value);

@@ -2,7 +2,7 @@
 import {canDraw, swatch} from './chart.js';
 import {slotOf} from './curves.js';
 import {h} from './dom.js';
-import {duration, number} from './format.js';
+import {duration, number, toNumber} from './format.js';
 import {bar, state, table} from './parts.js';
 import {link} from './route.js';
 import {noteOf, stateOf} from './words.js';
@@ -62,7 +62,7 @@ export function gpuTable(gpus) {
 // In words for people. Without `best`, members have no value, and nothing was chosen.
 function standing({standing: word, value}) {
   if (word !== 'left') return word;
-  return typeof value === 'number' ? 'stayed' : '';
+  return toNumber(value) === undefined ? '' : 'stayed';
 }
 
 const STANDINGS = ['best', 'left', '', 'cut', 'out'];
@@ -73,18 +73,23 @@ export function sortMembers({members: all, so_far: soFar}) {
   const values = soFar ? soFar.values : {};
   const shown = all.map((member) => ({...member, value: values[member.phase] ?? member.value}));
   const rank = (member) => STANDINGS.indexOf(member.standing || '');
-  const best = (shown.find((member) => member.standing === 'best') || {}).value;
-  const far = ({value}) => {
-    if (typeof value !== 'number') return Infinity;
+  const lacks = ({value}) => toNumber(value) === undefined;
+  const best = toNumber((shown.find((member) => member.standing === 'best') || {}).value);
+  const far = (member) => {
+    const value = toNumber(member.value);
+    if (value === undefined) return 0;
     if (soFar) return soFar.goal === 'max' ? -value : value;
-    return typeof best === 'number' ? Math.abs(value - best) : 0;
+    return best === undefined || value === best ? 0 : Math.abs(value - best);
   };
   const sorted = shown.sort(
-    (a, b) => rank(a) - rank(b) || (far(a) === far(b) ? a.number - b.number : far(a) - far(b)),
+    (a, b) =>
+      rank(a) - rank(b) ||
+      lacks(a) - lacks(b) ||
+      (far(a) === far(b) ? a.number - b.number : far(a) - far(b)),
   );
   return sorted.map((member, i) => ({
     ...member,
-    isBest: soFar ? i === 0 && far(member) < Infinity : member.standing === 'best',
+    isBest: soFar ? i === 0 && !lacks(member) : member.standing === 'best',
   }));
 }
 

@@ -1,11 +1,5 @@
 // One curve of a metric from the attempts of a phase: pure functions on numbers and text.
-
-const INFINITE = {inf: Infinity, '-inf': -Infinity};
-
-// A value of the API as a number; undefined for NaN.
-function sizeOf(value) {
-  return typeof value === 'number' ? value : INFINITE[value];
-}
+import {toNumber} from './format.js';
 
 // Where a later attempt takes over: at the step it resumed from, or before its first own step.
 function beginOf(run) {
@@ -30,7 +24,7 @@ export function stitch(runs) {
     run.steps.forEach((step, at) => {
       const value = run.values[at];
       const {attempt, times} = run;
-      const point = {step, time: times[at], value: sizeOf(value) ?? NaN, attempt};
+      const point = {step, time: times[at], value: toNumber(value) ?? NaN, attempt};
       if (value === null || value === undefined) return;
       if (!Number.isFinite(point.value)) strange.push({...point, text: value});
       if (step <= limit) line.push((before = point));
@@ -79,7 +73,7 @@ export function refine(rough, fine, [from, to]) {
 export function thin({steps, times, values}, parts) {
   const width = Math.floor((steps.at(-1) - steps[0]) / parts) + 1;
   const rows = new Map();
-  const sizes = values.map(sizeOf);
+  const sizes = values.map(toNumber);
   steps.forEach((step, i) => {
     const part = Math.floor((step - steps[0]) / width);
     const {low = i, high = i, nan} = rows.get(part) || {};

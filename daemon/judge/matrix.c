@@ -6,6 +6,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/expr/check.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
@@ -455,8 +456,8 @@ static int add_value_so_far(struct store *store, const struct phase *member, con
         double value = NAN;
         char *reason = NULL;
         judge_value(&scope, expression, &value, &reason);
-        if (isfinite(value))
-            (void)json_object_set_new(so_far, member->name, json_real(value));
+        if (!isnan(value))
+            (void)json_object_set_new(so_far, member->name, json_double(value));
         free(reason);
     }
     values_fini(&values);

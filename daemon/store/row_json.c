@@ -16,7 +16,7 @@ static json_t *row_json_column(sqlite3_stmt *row, int column, char kind)
         return kind == '?' ? json_boolean(sqlite3_column_int(row, column))
                            : json_integer(sqlite3_column_int64(row, column));
     case SQLITE_FLOAT:
-        return json_real(sqlite3_column_double(row, column));
+        return json_double(sqlite3_column_double(row, column));
     case SQLITE_TEXT: {
         const char *text = (const char *)sqlite3_column_text(row, column);
         if (kind == '}') {

@@ -16,8 +16,8 @@ import sys
 
 from page_away import check_away, check_tab
 from page_browser import ROWS, Api, Page, Tap, wait_for
-from page_charts import (check_axis, check_compare, check_compare_many, check_heat, check_marks, check_parts,
-                         check_strange, check_zoom)
+from page_charts import (check_axis, check_compare, check_compare_many, check_heat, check_infinite, check_marks,
+                         check_parts, check_strange, check_zoom)
 from page_home import prepare
 from page_runs import (check_budget, check_earlier, check_line, check_rest, check_resume, check_rotated,
                        check_set_aside, check_verbs)
@@ -426,7 +426,7 @@ def check_many(page, api, tap):
 
 
 PARTS = (check_list, check_filter, check_keys, check_tab, check_workflow, check_curve, check_metric,
-         check_rewound, check_line, check_log, check_earlier, check_sweep, check_live, check_rest,
+         check_rewound, check_line, check_log, check_earlier, check_sweep, check_live, check_infinite, check_rest,
          check_rotated, check_set_aside, check_compare, check_axis, check_zoom, check_strange, check_waiting,
          check_other_branch, check_held_row, check_loading, check_figures, check_read_back, check_markup,
          check_decisions, check_marks, check_verbs, check_resume, check_budget, check_nodes, check_costs,

@@ -223,6 +223,22 @@ def check_strange(page, api, tap):
     page.browser.refresh()
 
 
+def check_infinite(page, api, tap):
+    """The values of members may be infinite, while they run and when the best is chosen."""
+    order = lambda phase: page.browser.execute_async_script(
+        'const [phase, done] = arguments; import("/members.js").then((m) => done(m.sortMembers(phase).map('
+        '({phase, isBest}) => phase + (isBest ? "*" : ""))), (e) => done(String(e)))', phase)
+    values = {'a': None, 'b': 'inf', 'c': 5, 'd': '-inf', 'e': 7}
+    rows = [{'phase': name, 'number': i, 'value': value} for i, (name, value) in enumerate(values.items())]
+    far = {name: value for name, value in values.items() if value is not None}
+    tap.same(lambda: order({'members': rows, 'so_far': {'goal': 'min', 'values': far}}), ['d*', 'c', 'e', 'b', 'a'],
+             'a member with an infinite value so far has its place before one without a value')
+    tap.same(lambda: order({'members': rows, 'so_far': {'goal': 'max', 'values': far}}), ['b*', 'e', 'c', 'd', 'a'],
+             'and wins if the highest value wins')
+    chosen = [dict(row, standing='best' if row['phase'] == 'b' else 'left') for row in rows]
+    tap.same(lambda: order({'members': chosen}), ['b*', 'c', 'd', 'e', 'a'], 'an infinite value may be the best')
+
+
 def check_heat(page, api, tap):
     """The home has samples of 8 GPUs over an hour: n2 GPU 3 is idle from half an hour on. The attempt
     before had one GPU of n3."""

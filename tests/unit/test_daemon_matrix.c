@@ -25,8 +25,8 @@ static const char by_gpu[] = "name: sweep\n"
                              "    gate: {faster: last(speed) > last(ladder.speed)}\n"
                              "    run: y $seq\n";
 
-/* The phase of workflow 1 runs on an H100 in the job, and reports its speed. */
-static void run(struct world *world, const char *phase, unsigned job, double speed)
+/* The phase of workflow 1 runs on an H100 in the job, and reports its speed as JSON. */
+static void run(struct world *world, const char *phase, unsigned job, const char *speed)
 {
     char folder[64], name[32];
     long long now = (long long)time(NULL);
@@ -41,7 +41,7 @@ static void run(struct world *world, const char *phase, unsigned job, double spe
          1);
     push(world, folder, "n1",
          text_format("{\"seq\":1,\"time\":%lld,\"type\":\"metric\",\"step\":1,"
-                     "\"values\":{\"speed\":%f}}",
+                     "\"values\":{\"speed\":%s}}",
                      now, speed),
          1);
     push(world, folder, "lead", ended(2, "succeeded", 1, false), 2);
@@ -71,8 +71,8 @@ static void a_choice_leaves_out_what_the_gpu_changed(void **state)
     struct world *world = *state;
     json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(by_gpu, NULL)));
     world_await_lines(world, "jobs", 2);
-    run(world, "ladder.1", 101, 10);
-    run(world, "ladder.2", 102, 20);
+    run(world, "ladder.1", 101, "10");
+    run(world, "ladder.2", 102, "20");
     world_await(world, "/v1/workflows/1", "phases.2.state", "succeeded");
     expect_record(world, "SELECT changes FROM choice",
                   "[{\"param\":\"tokens\",\"from\":32,\"to\":64},"
@@ -83,7 +83,7 @@ static void a_choice_leaves_out_what_the_gpu_changed(void **state)
     assert_string_equal(world_member(json, "spec.params.seq"), "2");
     json_decref(json);
     free(text);
-    run(world, "train", 103, 21); /* its gate reads the metric of the best member */
+    run(world, "train", 103, "21"); /* its gate reads the metric of the best member */
     world_await(world, "/v1/workflows/1", "phases.3.state", "succeeded");
 }
 
@@ -137,28 +137,30 @@ static void only_members_with_the_same_known_code_are_equal(void **state)
     }
 }
 
-/* While the other member still runs. */
-static void a_reused_member_has_a_value_so_far(void **state)
+/* While the last member still runs. */
+static void reused_members_have_values_so_far(void **state)
 {
     struct world *world = *state;
-    static const char *const specs[] = {REUSING("[1]"), REUSING("[1, 2]")};
-    char *out = text_format("%s/runs/1/ladder.1/out", world->home);
-    for (unsigned i = 0; i < 2; i++) {
-        json_decref(
-            world_expect(world, 201, "POST", "/v1/workflows", world_submission(specs[i], NULL)));
-        world_await_lines(world, "jobs", i + 1);
-        if (i == 0)
-            run(world, "ladder.1", 101, 10);
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows",
+                             world_submission(REUSING("[1, 2]"), NULL)));
+    world_await_lines(world, "jobs", 2);
+    run(world, "ladder.1", 101, "10");
+    run(world, "ladder.2", 102, "\"inf\"");
+    for (unsigned i = 1; i <= 2; i++) {
+        char *out = text_format("%s/runs/1/ladder.%u/out", world->home, i);
         (void)mkdir(out, 0700); /* the worker makes it */
-        world_await(world, "/v1/workflows/1", "phases.1.state", "succeeded");
+        free(out);
     }
-    world_await(world, "/v1/workflows/2", "phases.0.state", "succeeded");
+    world_await(world, "/v1/workflows/1", "phases.2.state", "succeeded");
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows",
+                             world_submission(REUSING("[1, 2, 3]"), NULL)));
+    world_await_lines(world, "jobs", 3);
+    world_await(world, "/v1/workflows/2", "phases.1.state", "succeeded");
     json_t *json = world_expect(world, 200, "GET", "/v1/workflows/2/phases/ladder?so_far=1", NULL);
     json_t *values = json_object_get(json_object_get(json, "so_far"), "values");
-    char *text = json_dumps(values, JSON_COMPACT);
-    assert_string_equal(text, "{\"ladder.1\":10.0}");
+    char *text = json_dumps(values, JSON_COMPACT | JSON_SORT_KEYS);
+    assert_string_equal(text, "{\"ladder.1\":10.0,\"ladder.2\":\"inf\"}");
     free(text);
-    free(out);
     json_decref(json);
 }
 
@@ -249,7 +251,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_choice_leaves_out_what_the_gpu_changed),
-        TEST(a_reused_member_has_a_value_so_far),
+        TEST(reused_members_have_values_so_far),
         TEST(only_members_with_the_same_known_code_are_equal),
         TEST(two_matrices_that_choose_at_once_both_change_the_phase_after_them),
         TEST(two_remedies_at_once_both_change_the_phase_after_them),

@@ -70,26 +70,37 @@ static void a_matrix_is_restored_with_its_members_and_its_best(void **state)
 static void an_answer_has_the_value_of_a_member(void **state)
 {
     (void)state;
+    static const struct {
+        double value;
+        const char *json;
+    } rows[] = {{12.5, "12.5"}, {INFINITY, "\"inf\""}, {-INFINITY, "\"-inf\""}, {NAN, "null"}};
     struct record record;
     struct error err;
     json_t *json;
     record_open(&record);
     struct workflow *workflow = make_matrix(&record);
-    const struct store_member member = {
-        .phase = workflow->phases[0].id, .value = 12.5, .standing = "out", .reason = "too slow"};
-    record_begin(&record);
-    assert_int_equal(store_member_set(record.store, &member, &err), 0);
-    record_commit(&record);
-    assert_int_equal(answer_phase(record.store, 7, "train", &json, &err), 0);
-    const json_t *list = json_object_get(json, "members"), *first = json_array_get(list, 0);
-    assert_int_equal(json_array_size(list), 1);
-    assert_string_equal(json_string_value(json_object_get(first, "matrix")), "train");
-    assert_string_equal(json_string_value(json_object_get(first, "standing")), "out");
-    assert_string_equal(json_string_value(json_object_get(first, "out_reason")), "too slow");
-    assert_float_equal(json_number_value(json_object_get(first, "value")), 12.5, 0);
-    assert_int_equal(
-        json_integer_value(json_object_get(json_object_get(json, "of_members"), "ended")), 0);
-    json_decref(json);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct store_member member = {.phase = workflow->phases[0].id,
+                                            .value = rows[i].value,
+                                            .standing = "out",
+                                            .reason = "too slow"};
+        record_begin(&record);
+        assert_int_equal(store_member_set(record.store, &member, &err), 0);
+        record_commit(&record);
+        assert_int_equal(answer_phase(record.store, 7, "train", &json, &err), 0);
+        const json_t *list = json_object_get(json, "members"), *first = json_array_get(list, 0);
+        assert_int_equal(json_array_size(list), 1);
+        assert_string_equal(json_string_value(json_object_get(first, "matrix")), "train");
+        assert_string_equal(json_string_value(json_object_get(first, "standing")), "out");
+        assert_string_equal(json_string_value(json_object_get(first, "out_reason")), "too slow");
+        char *text = json_dumps(json_object_get(first, "value"), JSON_ENCODE_ANY);
+        assert_non_null(text);
+        assert_string_equal(text, rows[i].json);
+        free(text);
+        assert_int_equal(
+            json_integer_value(json_object_get(json_object_get(json, "of_members"), "ended")), 0);
+        json_decref(json);
+    }
     workflow_free(workflow);
     record_close(&record);
 }
