@@ -216,13 +216,22 @@ static void allocation_on_unknown(struct decision *decision, struct allocation *
         decision_tell_job(decision, FACT_JOB_MISSED, allocation);
 }
 
-void allocation_pull_start(struct decision *decision, const struct run *run)
+void allocation_pull_start(struct decision *decision, struct run *run)
 {
     struct allocation *allocation = run->seat->allocation;
-    if (allocation->started_ms <= run->started_ms)
-        return;
-    allocation->started_ms = run->started_ms;
-    decision_save_job(decision, allocation);
+    int64_t before_ms = allocation->started_ms;
+    struct run *other;
+    if (before_ms > run->started_ms) {
+        allocation->started_ms = run->started_ms;
+        decision_save_job(decision, allocation);
+        for (size_t at = 0; (other = allocation_next_run(allocation, &at));) {
+            if (other->job_started_ms != before_ms)
+                continue;
+            other->job_started_ms = run->started_ms;
+            decision_save_run(decision, other);
+        }
+    }
+    run->job_started_ms = allocation->started_ms;
 }
 
 void allocation_learn_id(struct decision *decision, const struct run *run)

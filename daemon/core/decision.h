@@ -193,9 +193,10 @@ void allocation_new(struct decision *decision, struct run *run, int64_t due_ms);
 /* The folder of the run holds no outcome. Allocations of the run that Slurm does not know are
  * submitted again, or given up. False: no allocation of the run can start any more. */
 bool allocation_may_come(struct decision *decision, struct run *run);
-/* If the run began before its allocation by their clocks, moves the allocation's start to the run's
- * start. Otherwise the time of the run would also count as waiting. */
-void allocation_pull_start(struct decision *decision, const struct run *run);
+/* The run began since the present start of its allocation. If the run began before this start by
+ * their clocks, moves the start to the start of the run. Otherwise the time of the run would also
+ * count as waiting. */
+void allocation_pull_start(struct decision *decision, struct run *run);
 /* The run's lead, or the outcome of the run, names the job. The answer to its submission may be
  * missing forever. */
 void allocation_learn_id(struct decision *decision, const struct run *run);

@@ -100,6 +100,8 @@ struct run {
     /* Slurm may requeue the job of a run that has not told its end. Such a run counts as over since
      * the requeue, until the run tells its end. */
     int64_t submitted_ms, started_ms, ended_ms;
+    int64_t job_started_ms;  /* when its job had started when the run was in the job. Slurm may have
+                                requeued the job since then. 0: the run was not there */
     int64_t silent_since_ms; /* its job has ended: when its outcome was last looked for */
     int64_t told_ms;         /* when it was last told to stop, or to go on */
     int64_t idle_ms;         /* it has ended: since when its job runs without work; not stored */

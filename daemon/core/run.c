@@ -160,6 +160,8 @@ static void run_on_ended(struct decision *decision, struct run *run)
         run->started_ms = decision_began_ms(decision, event->started_ms, run_earliest_ms(run));
         allocation_pull_start(decision, run);
     }
+    if (!run->job_started_ms) /* no rank began */
+        run->job_started_ms = run->seat->allocation->started_ms;
     if (event->ended_ms)
         run->ended_ms =
             decision_ended_ms(decision, run->started_ms, event->started_ms, event->ended_ms);
@@ -323,6 +325,7 @@ static void run_on_job_runs_on(struct decision *decision, struct run *run)
     if (!run->ended_ms || !started_ms || run->started_ms + CLOCK_SAME_MS < started_ms)
         return;
     run->ended_ms = 0;
+    allocation_pull_start(decision, run);
     decision_save_run(decision, run);
 }
 

@@ -68,6 +68,7 @@ static int apply_run(struct store *store, const struct run *run, struct error *e
     stmt_bind_time(stmt, ":ended", run->ended_ms);
     stmt_bind_time(stmt, ":silent_since", run->silent_since_ms);
     stmt_bind_time(stmt, ":told", run->told_ms);
+    stmt_bind_time(stmt, ":job_started", run->job_started_ms);
     return stmt_run(stmt, err);
 }
 

@@ -234,6 +234,7 @@ static bool load_run(struct stmt *stmt, struct workflow *workflow)
     run->ended_ms = stmt_int(stmt, "ended");
     run->silent_since_ms = stmt_int(stmt, "silent_since");
     run->told_ms = stmt_int(stmt, "told");
+    run->job_started_ms = stmt_int(stmt, "job_started");
     run->suspect_step = stmt_int(stmt, "suspect_step");
     run->suspected_ms = stmt_int(stmt, "suspected");
     run->has_saved = stmt_bool(stmt, "has_saved");

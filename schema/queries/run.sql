@@ -3,11 +3,11 @@
 INSERT INTO run (id, phase, attempt, rung, state, outcome, cause, stop_reason, message, seat,
                  job, in_place,
                  begun, wish, resume_path, resume_step, begin_step, last_step, exit_code, signal,
-                 submitted, started, ended, silent_since, told)
+                 submitted, started, ended, silent_since, told, job_started)
 VALUES (:id, :phase, :attempt, :rung, :state, :outcome, :cause, :stop_reason, :message, :seat,
         :job, :in_place,
         :begun, :wish, :resume_path, :resume_step, :begin_step, :last_step, :exit_code, :signal,
-        :submitted, :started, :ended, :silent_since, :told)
+        :submitted, :started, :ended, :silent_since, :told, :job_started)
 ON CONFLICT (id) DO UPDATE
    SET state = excluded.state, outcome = excluded.outcome, cause = excluded.cause,
        stop_reason = excluded.stop_reason,
@@ -17,7 +17,8 @@ ON CONFLICT (id) DO UPDATE
        begin_step = excluded.begin_step, last_step = excluded.last_step,
        exit_code = excluded.exit_code, signal = excluded.signal,
        submitted = excluded.submitted, started = excluded.started, ended = excluded.ended,
-       silent_since = excluded.silent_since, told = excluded.told;
+       silent_since = excluded.silent_since, told = excluded.told,
+       job_started = excluded.job_started;
 
 -- name: run_load
 -- The runs of a workflow for the model.
@@ -25,7 +26,7 @@ SELECT phase.position, run.seat, run.job, run.id, run.attempt, run.rung, run.sta
        run.cause, run.stop_reason, run.message, run.in_place, run.begun, run.wish, run.resume_path,
        run.resume_step, ifnull(run.begin_step, -1) AS begin_step, run.last_step, run.exit_code,
        run.signal, run.submitted, run.started, run.ended, run.silent_since, run.told,
-       ifnull(run.suspect_step, -1) AS suspect_step, run.suspected,
+       run.job_started, ifnull(run.suspect_step, -1) AS suspect_step, run.suspected,
        EXISTS (SELECT 1 FROM checkpoint
                 WHERE checkpoint.run = run.id
                   AND checkpoint.path = phase.checkpoint_path) AS has_saved,

@@ -426,7 +426,40 @@ static void a_run_in_a_requeued_job_goes_on(void **state)
         world_restarted(world, CLUSTER_JOB_RUNNING, run->started_ms - 1000);
         assert_int_equal(run->state, RUN_RUNNING);
         assert_int_equal(run->ended_ms, 0);
+        assert_true(run->started_ms >= run->job_started_ms);
+        assert_int_equal(run->job_started_ms, run->seat->allocation->started_ms);
     }
+}
+
+/* In the first life of the job, no rank begins. */
+static void a_run_keeps_the_start_that_its_job_had(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_seen(world, "validate", "running", false);
+    const struct allocation *allocation = world_phase(world, "validate")->run->seat->allocation;
+    const struct run *runs[3];
+    int64_t started_ms[3];
+    for (unsigned i = 0; i < 3; i++) {
+        runs[i] = world_phase(world, "validate")->run;
+        started_ms[i] = allocation->started_ms;
+        assert_true(started_ms[i] > (i > 0 ? started_ms[i - 1] : 0));
+        world->now_ms += 60 * 1000;
+        if (i > 0)
+            world_event(world, EV_RUN_STARTED, "validate");
+        world_requeues(world, "validate", 100 * i);
+        struct core_event event = {.kind = EV_JOB_SEEN,
+                                   .allocation = (struct allocation *)allocation};
+        event.seen.restarts = i + 1;
+        event.seen.state = CLUSTER_JOB_PENDING;
+        world_step(world, event);
+        event.seen.started_ms = world->now_ms += 3600 * 1000;
+        event.seen.state = CLUSTER_JOB_RUNNING;
+        world_step(world, event);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(runs[i]->job_started_ms, started_ms[i]);
+    assert_int_equal(runs[0]->started_ms, 0);
 }
 
 static bool effect_is_done(const struct world *world, enum core_effect_kind kind)
@@ -529,6 +562,7 @@ int main(void)
         WORLD_TEST(a_run_counts_as_over_since_the_requeue_of_its_job),
         WORLD_TEST(the_word_of_its_worker_ends_a_run_whose_job_was_requeued),
         WORLD_TEST(a_run_in_a_requeued_job_goes_on),
+        WORLD_TEST(a_run_keeps_the_start_that_its_job_had),
         WORLD_TEST(an_outcome_names_the_job_that_slurm_has_forgotten),
         WORLD_TEST(what_a_run_saves_after_its_end_counts_until_a_run_has_begun),
         WORLD_TEST(what_was_saved_before_a_failed_guard_counts_when_it_is_found_late),

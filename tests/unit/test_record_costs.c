@@ -126,32 +126,67 @@ static void the_result_of_a_rung_is_useful(void **state)
     record_close(&record);
 }
 
-/* An allocation of an hour: when its runs were there, in minutes from its start. The runs after the
- * first are guests. */
+/* An allocation of an hour: when its runs were there, in minutes from its first start. The runs
+ * after the first are guests. A job that was requeued has several starts. */
 static const struct {
     const char *name;
     unsigned lanes; /* 0: the phase is not a member */
     struct {
-        int from, until; /* -1: it was never there */
+        int from, until, job_started; /* `from` is -1: it was never there */
     } runs[3];
     const char *minutes; /* of the allocation, by their use */
+    int started, ended;  /* the newest start of the job, and its end. -1: the job waits to start
+                            again */
 } paid_rows[] = {
-    {"what no run has is waited", 0, {{10, 50}, {0, 0}}, "useful 40,waiting 20"},
-    {"a launch that never was is waited too", 0, {{-1, 0}, {0, 0}}, "waiting 60"},
-    {"a guest's time is not paid twice", 0, {{10, 40}, {20, 50}}, "failed 10,useful 30,waiting 20"},
-    {"of two guests one pays when the host is gone",
+    {"what no run has is waited", 0, {{10, 50, 0}, {0, 0, 0}}, "useful 40,waiting 20", 0, 60},
+    {"a launch that never was is waited too", 0, {{-1, 0, 0}, {0, 0, 0}}, "waiting 60", 0, 60},
+    {"no time is paid twice",
      0,
-     {{0, 20}, {0, 40}, {10, 40}},
-     "failed 20,useful 20,waiting 20"},
-    {"side by side each pays for its part",
+     {{10, 40, 0}, {20, 50, 0}},
+     "failed 10,useful 30,waiting 20",
+     0,
+     60},
+    {"one of two guests pays",
+     0,
+     {{0, 20, 0}, {0, 40, 0}, {10, 40, 0}},
+     "failed 20,useful 20,waiting 20",
+     0,
+     60},
+    {"each pays for its part",
      4,
-     {{0, 60}, {40, 60}},
-     "failed 5,useful 15,waiting 40"},
-    {"the first may be gone early", 4, {{0, 20}, {0, 60}}, "failed 15,useful 5,waiting 40"},
-    {"one after the other they fill it", 1, {{0, 20}, {20, 60}}, "failed 40,useful 20"},
+     {{0, 60, 0}, {40, 60, 0}},
+     "failed 5,useful 15,waiting 40",
+     0,
+     60},
+    {"the first may end early",
+     4,
+     {{0, 20, 0}, {0, 60, 0}},
+     "failed 15,useful 5,waiting 40",
+     0,
+     60},
+    {"they may fill it", 1, {{0, 20, 0}, {20, 60, 0}}, "failed 40,useful 20", 0, 60},
+    {"what was waited before each requeue stays",
+     0,
+     {{5, 10, 0}, {25, 40, 20}, {55, 80, 50}},
+     "failed 40,useful 5,waiting 15",
+     50,
+     80},
+    {"so it stays side by side",
+     2,
+     {{0, 20, 0}, {0, 10, 0}, {40, 80, 40}},
+     "failed 25,useful 10,waiting 25",
+     40,
+     80},
+    {"a rank may never have begun", 0, {{-1, 20, 0}, {50, 80, 40}}, "failed 30,waiting 30", 40, 80},
+    {"a requeued job may wait", 0, {{10, 60, 0}}, "useful 50,waiting 10", -1, 60},
 };
 
 static const int64_t paid_start_ms = 1790000000000 - 2 * (int64_t)HOUR_MS;
+
+static int64_t paid_ms(int minutes)
+{
+    return paid_start_ms + minutes * (int64_t)HOUR_MS / 60;
+}
 
 static void add_paid_run(struct record *record, struct phase *phase, size_t row, unsigned number)
 {
@@ -159,7 +194,8 @@ static void add_paid_run(struct record *record, struct phase *phase, size_t row,
         number > 0 ? phase->workflow->allocations[0] : workflow_add_allocation(phase->workflow);
     struct seat *seat = workflow_add_seat(phase->workflow);
     struct run *run = workflow_add_run(phase->workflow, phase);
-    int from = paid_rows[row].runs[number].from;
+    int from = paid_rows[row].runs[number].from, until = paid_rows[row].runs[number].until;
+    int started = paid_rows[row].started;
     seat->id = 21 + number;
     seat->allocation = allocation;
     (void)snprintf(seat->token, sizeof seat->token, "%032u", number);
@@ -169,8 +205,8 @@ static void add_paid_run(struct record *record, struct phase *phase, size_t row,
                                           .seat = seat,
                                           .node_count = phase->nodes,
                                           .gpus_per_node = phase->gpus_per_node,
-                                          .started_ms = paid_start_ms,
-                                          .ended_ms = paid_start_ms + HOUR_MS,
+                                          .started_ms = started < 0 ? 0 : paid_ms(started),
+                                          .ended_ms = paid_ms(paid_rows[row].ended),
                                           .ended = true};
         memcpy(allocation->token, seat->token, sizeof allocation->token);
     }
@@ -180,10 +216,9 @@ static void add_paid_run(struct record *record, struct phase *phase, size_t row,
     run->state = RUN_ENDED;
     run->outcome = number == 0 && from >= 0 ? OUTCOME_SUCCEEDED : OUTCOME_FAILED;
     run->last_step = 100;
-    if (from >= 0) {
-        run->started_ms = paid_start_ms + from * (int64_t)HOUR_MS / 60;
-        run->ended_ms = paid_start_ms + paid_rows[row].runs[number].until * (int64_t)HOUR_MS / 60;
-    }
+    run->started_ms = from >= 0 ? paid_ms(from) : 0;
+    run->ended_ms = until ? paid_ms(until) : 0;
+    run->job_started_ms = paid_ms(paid_rows[row].runs[number].job_started);
     record_save_run(record, run);
 }
 
@@ -244,8 +279,9 @@ static void all_uses_of_an_allocation_add_up_to_it(void **state)
         record_open(&record);
         struct workflow *workflow = paid_workflow(&record, i);
         char *minutes = record_ask(&record, "SELECT cause || ' ' ||"
-                                            "       CAST(round(paid_seconds / 60) AS INTEGER)"
-                                            "  FROM v_cost WHERE paid_seconds > 0 ORDER BY cause");
+                                            "       CAST(round(sum(paid_seconds) / 60) AS INTEGER)"
+                                            "  FROM v_cost WHERE paid_seconds > 0"
+                                            " GROUP BY cause ORDER BY cause");
         if (!text_equal(minutes, paid_rows[i].minutes))
             fail_msg("%s: \"%s\", not \"%s\"", paid_rows[i].name, minutes, paid_rows[i].minutes);
         free(minutes);
