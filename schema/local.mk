@@ -6,7 +6,7 @@ MIGRATIONS = schema/012_seat.sql schema/013_silent.sql schema/014_suspected.sql 
 	schema/015_search.sql schema/016_hold_budget.sql schema/017_stop_reason.sql \
 	schema/018_event_members.sql schema/019_similar.sql schema/020_waiting.sql \
 	schema/021_chosen.sql schema/022_cluster.sql schema/023_notice_of_members.sql \
-	schema/024_requeued_jobs.sql
+	schema/024_requeues_and_notices.sql
 QUERIES = schema/queries/checkpoint.sql schema/queries/cost.sql schema/queries/event.sql \
 	schema/queries/gate.sql schema/queries/gpu.sql schema/queries/job.sql \
 	schema/queries/journal.sql schema/queries/matrix.sql schema/queries/metric.sql \

@@ -71,8 +71,10 @@ BEGIN
            json_each(workflow.resolved, '$.notify.on') AS wanted,
            (VALUES ('command'), ('webhook')) AS way
      WHERE workflow.id = NEW.workflow AND wanted.value = NEW.to_state
-       AND NOT EXISTS (SELECT 1 FROM notice AS same -- phases that are held together
-                        WHERE same.done IS NULL AND same.workflow = NEW.workflow AND NOT same.own
+       AND NOT EXISTS (SELECT 1 FROM notice AS same -- phases that a person or budget holds together
+                        WHERE (NEW.to_state = 'budget'
+                               OR (SELECT hold FROM phase WHERE phase.id = NEW.phase) = 'user')
+                          AND same.done IS NULL AND same.workflow = NEW.workflow AND NOT same.own
                           AND same.kind = NEW.to_state AND same.way = way.column1
                           AND same.message = NEW.message AND same.time > NEW.time - 10000)
        AND json_extract(workflow.resolved, '$.notify.' || way.column1) IS NOT NULL;

@@ -103,10 +103,10 @@ CREATE TABLE run (
                      'until', 'guard', 'nan', 'hang', 'exit', 'preflight', 'launch')),
                                    -- why the run's lead stopped the run; NULL: the lead did not
                                    -- stop the run, or somebody else stopped the run first
-    job_started  INTEGER,          -- when the job had started when the run was in the job. If this is
-                                   -- before the start of the job, Slurm has requeued the job since
-                                   -- then. NULL: the run was not in the job, or ended before this
-                                   -- was recorded
+    job_started  INTEGER,          -- when the job had started when the run was in the job. If this
+                                   -- is before the start of the job, Slurm has requeued the job
+                                   -- since then. NULL: the run was not in the job, or ended before
+                                   -- this was recorded
     UNIQUE (phase, attempt)
 ) STRICT;
 

@@ -171,6 +171,30 @@ SPEC
     [ "$(record 'SELECT count(*) FROM notice')" = 3 ]
 }
 
+@test "each phase that waits for a person gives a notice, and phases that are held together give one" {
+    phasectl daemon start
+    submit <<'SPEC'
+name: told
+notify: {on: held, command: 'echo $PHASED_NOTICE_KIND $PHASED_NOTICE_ADDRESS: $PHASED_NOTICE_MESSAGE >>$PHASED_HOME/told'}
+defaults: {resources: {time: 10m}}
+phases:
+  a: {run: echo step=1 loss=5, gate: {low: last(loss) < 3}}
+  b: {extends: a}
+SPEC
+    eventually 60 lines 2
+    [ "$(sort "$PHASED_HOME/told")" = $'held 1/a: gate failed: low\nheld 1/b: gate failed: low' ]
+    submit --hold <<'SPEC'
+name: told
+notify: {on: held, command: 'echo $PHASED_NOTICE_KIND $PHASED_NOTICE_ADDRESS >>$PHASED_HOME/told'}
+defaults: {resources: {time: 10m}}
+phases:
+  a: {run: exit 0}
+  b: {run: exit 0}
+SPEC
+    eventually 60 none_is_owed
+    [ "$(tail -n +3 "$PHASED_HOME/told")" = 'held 2/a' ]
+}
+
 @test "a notice that fails is tried again with a warning, and a notice that hangs delays no other notice" {
     phasectl daemon start
     told "{on: held, command: 'yes >&2; sleep 1000'}" 3 # what it says takes no memory

@@ -328,6 +328,45 @@ static void a_notice_is_due_after_its_delay(void **state)
     record_close(&record);
 }
 
+/* Two phases are held at once, with the same words. A command for the workflow, or a budget, gives
+ * one notice. Otherwise each phase waits for a person. */
+static void each_phase_that_waits_for_a_person_gives_a_notice(void **state)
+{
+    (void)state;
+    static const struct {
+        enum phase_hold hold;
+        const char *message, *phases;
+    } rows[] = {{HOLD_GATE, "gate failed: low", "700,701"},
+                {HOLD_MANUAL, "promote: manual", "700,701"},
+                {HOLD_USER, "held by anna", "700"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct record record;
+        record_open(&record);
+        struct workflow *workflow = record_workflow(7);
+        record_insert(&record, workflow);
+        assert_int_equal(
+            sqlite3_exec(record.store->db,
+                         "UPDATE workflow SET resolved ="
+                         " '{\"notify\": {\"on\": [\"held\"], \"command\": \"true\"}}'",
+                         NULL, NULL, NULL),
+            SQLITE_OK);
+        for (size_t j = 0; j < 2; j++) {
+            struct phase *phase = &workflow->phases[j];
+            struct core_effect effect = {
+                .kind = FX_SAVE_PHASE, .workflow = workflow, .phase = phase, .to = "held"};
+            phase->state = PHASE_HELD;
+            phase->hold = rows[i].hold;
+            record_apply(&record, &effect);
+            effect.kind = FX_HISTORY;
+            (void)snprintf(effect.message, sizeof effect.message, "%s", rows[i].message);
+            record_apply(&record, &effect);
+        }
+        record_assert(&record, "SELECT phase FROM notice ORDER BY phase", rows[i].phases);
+        workflow_free(workflow);
+        record_close(&record);
+    }
+}
+
 static void a_run_that_was_never_submitted_was_not_refused(void **state)
 {
     (void)state;
@@ -361,6 +400,7 @@ int main(void)
         cmocka_unit_test(a_secret_stays_when_the_run_is_saved),
         cmocka_unit_test(a_journal_position_is_kept_for_each_run_and_node),
         cmocka_unit_test(a_notice_is_due_after_its_delay),
+        cmocka_unit_test(each_phase_that_waits_for_a_person_gives_a_notice),
     };
     return cmocka_run_group_tests_name("what runs begin with", tests, NULL, NULL);
 }

@@ -2,6 +2,9 @@
 --
 -- A job that Slurm requeues starts anew. v_waiting knew only the newest start, so the time that was
 -- paid without a run before the requeue was in no cost and no budget any more.
+--
+-- Each phase that waits for a person gives a notice. Two phases whose gates failed with the same
+-- words gave only one notice.
 
 ALTER TABLE run ADD COLUMN job_started INTEGER;
 
@@ -52,3 +55,24 @@ CREATE VIEW v_waiting AS
       JOIN run AS first ON first.id = idle.run
       JOIN phase ON phase.id = first.phase
      WHERE idle.ms > 0;
+
+DROP TRIGGER notice_held;
+
+CREATE TRIGGER notice_held AFTER INSERT ON event
+    WHEN NEW.type = 'phase' AND NEW.to_state = 'held' OR NEW.to_state = 'budget'
+BEGIN
+    INSERT INTO notice (workflow, phase, kind, way, message, time, due)
+    SELECT workflow.id, NEW.phase, wanted.value, way.column1, ifnull(NEW.message, ''), NEW.time,
+           NEW.time
+      FROM workflow,
+           json_each(workflow.resolved, '$.notify.on') AS wanted,
+           (VALUES ('command'), ('webhook')) AS way
+     WHERE workflow.id = NEW.workflow AND wanted.value = NEW.to_state
+       AND NOT EXISTS (SELECT 1 FROM notice AS same -- phases that a person or budget holds together
+                        WHERE (NEW.to_state = 'budget'
+                               OR (SELECT hold FROM phase WHERE phase.id = NEW.phase) = 'user')
+                          AND same.done IS NULL AND same.workflow = NEW.workflow AND NOT same.own
+                          AND same.kind = NEW.to_state AND same.way = way.column1
+                          AND same.message = NEW.message AND same.time > NEW.time - 10000)
+       AND json_extract(workflow.resolved, '$.notify.' || way.column1) IS NOT NULL;
+END;
