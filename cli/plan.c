@@ -138,8 +138,10 @@ static void plan_write_table(const struct cli *cli, const json_t *phases, struct
     json_array_foreach(phases, i, phase)
     {
         bool is_open = plan_is_open(phase);
-        const char *most = is_open ? "" : field_integer(phase, "similar") > 0 ? "~" : "<= ";
-        const char *unit = is_open ? " a job" : "";
+        bool is_guessed = field_integer(phase, "similar") == 0;
+        const char *most = is_open ? "" : is_guessed ? "<= " : "~";
+        bool has_rungs = is_guessed && field_integer(phase, "rungs") > 1;
+        const char *unit = is_open ? " a job" : has_rungs ? " a rung" : "";
         bool is_matrix = field_is_true(phase, "is_matrix");
         double usd = field_number(phase, "cost_usd");
         table_add(&table, field_text(phase, "phase"));

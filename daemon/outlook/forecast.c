@@ -130,8 +130,47 @@ static struct forecast_cost cost_of(const struct forecast *forecast, const struc
     return cost;
 }
 
+/* How many members of the matrix run at a rung, from 0. 0: the rung does not run, because one
+ * member is left, which is the best, or there are fewer rungs. */
+static size_t rung_members(const struct forecast *forecast, const struct matrix *matrix,
+                           unsigned rung)
+{
+    const json_t *spec =
+        json_array_get(json_object_get(forecast->resolved, "phases"), matrix->phase->index);
+    const json_t *rungs = json_object_get(json_object_get(spec, "matrix"), "rungs");
+    size_t count = matrix->count;
+    for (unsigned i = 0; i < rung; i++)
+        count = core_kept(count, json_number_value(json_object_get(rungs, "cut")));
+    return rung > 0 && (rung >= matrix->rung_count || count < 2) ? 0 : count;
+}
+
+/* How many rungs may run the phase, if it is a member. */
+static unsigned rung_count(const struct forecast *forecast, const struct phase *phase)
+{
+    unsigned count = 1;
+    while (phase->matrix && rung_members(forecast, phase->matrix, count) > 0)
+        count++;
+    return count;
+}
+
+/* How often a lane begins a member if so many members run. */
+static size_t lane_turns(const struct matrix *matrix, size_t count)
+{
+    return matrix->lanes ? (count + matrix->lanes - 1) / matrix->lanes : count > 0;
+}
+
+/* How many members have no similar phases. What similar phases took has all rungs. */
+static size_t guessed_members(const struct forecast *forecast, const struct matrix *matrix)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < matrix->count; i++)
+        count += forecast->costs[matrix->members[i]->index].similar == 0;
+    return count;
+}
+
 /* When the phase ends if no job ever waits in the queue. If the members of a matrix run in lanes,
- * their times are added and divided by the lanes. */
+ * their times are added and divided by the lanes. Members without similar phases take a whole
+ * `time` each, and may run at each rung. */
 static double end_of(const struct forecast *forecast, const struct phase *phase)
 {
     double start_s = 0, first_s = INFINITY, last_s = 0, sum_s = 0;
@@ -147,7 +186,13 @@ static double end_of(const struct forecast *forecast, const struct phase *phase)
     }
     if (isinf(first_s))
         return start_s + forecast->costs[phase->index].seconds;
-    return matrix->lanes ? fmax(last_s, first_s + sum_s / matrix->lanes) : last_s;
+    size_t guessed = guessed_members(forecast, matrix), count;
+    double time_s = matrix->members[0]->time_s;
+    double end_s = matrix->lanes ? fmax(last_s, first_s + sum_s / matrix->lanes) : last_s;
+    end_s = fmax(end_s, first_s + time_s * (double)lane_turns(matrix, guessed));
+    for (unsigned rung = 1; (count = rung_members(forecast, matrix, rung)) > 0; rung++)
+        end_s += time_s * (double)lane_turns(matrix, count < guessed ? count : guessed);
+    return end_s;
 }
 
 /* --- The answer ------------------------------------------------------------------------------- */
@@ -238,17 +283,10 @@ static void judge_queue(const struct forecast *forecast, const struct phase *pha
 static void judge_rungs(const struct forecast *forecast, const struct phase *phase, json_t *dangers)
 {
     const struct matrix *matrix = phase->members;
-    const json_t *spec =
-        json_array_get(json_object_get(forecast->resolved, "phases"), phase->index);
-    const json_t *rungs = json_object_get(json_object_get(spec, "matrix"), "rungs");
-    double cut = json_number_value(json_object_get(rungs, "cut"));
+    size_t count;
     if (!matrix || !matrix->is_parallel)
         return;
-    size_t count = matrix->count;
-    for (unsigned rung = 1; rung < matrix->rung_count; rung++) {
-        count = core_kept(count, cut);
-        if (count < 2)
-            return; /* one member is the best, and does not run again */
+    for (unsigned rung = 1; (count = rung_members(forecast, matrix, rung)) > 0; rung++) {
         if (count >= matrix->lanes)
             continue;
         (void)json_array_append_new(
@@ -278,14 +316,15 @@ static json_t *phase_json(const struct forecast *forecast, const struct phase *p
                        : json_pack("{s:[], s:n, s:[]}", "partitions", "missing", "dangers");
     bool is_guest = phase->beside && !phase->beside->members;
     const char *type = phase_gpu_types(phase);
-    json_t *rest = json_pack(
-        "{s:s, s:i, s:i, s:o, s:i, s:s?, s:s?, s:b, s:b, s:f, s:i, s:f, s:o}", "phase", phase->name,
-        "nodes", (int)phase->nodes, "gpus", (int)phase->gpus_per_node, "gpu_type",
-        text_or_null(type), "time_s", (int)phase->time_s, "beside",
-        is_guest ? phase->beside->name : NULL, "matrix",
-        phase->matrix ? phase->matrix->phase->name : NULL, "is_matrix", phase->members != NULL,
-        "has_checkpoint", (int)phase->has_checkpoint, "seconds", cost->seconds, "similar",
-        (int)cost->similar, "gpu_seconds", cost->gpu_seconds, "cost_usd", real_or_null(cost->usd));
+    json_t *rest =
+        json_pack("{s:s, s:i, s:i, s:o, s:i, s:s?, s:s?, s:b, s:b, s:f, s:i, s:f, s:o, s:i}",
+                  "phase", phase->name, "nodes", (int)phase->nodes, "gpus",
+                  (int)phase->gpus_per_node, "gpu_type", text_or_null(type), "time_s",
+                  (int)phase->time_s, "beside", is_guest ? phase->beside->name : NULL, "matrix",
+                  phase->matrix ? phase->matrix->phase->name : NULL, "is_matrix",
+                  phase->members != NULL, "has_checkpoint", (int)phase->has_checkpoint, "seconds",
+                  cost->seconds, "similar", (int)cost->similar, "gpu_seconds", cost->gpu_seconds,
+                  "cost_usd", real_or_null(cost->usd), "rungs", (int)rung_count(forecast, phase));
     (void)json_object_update(json, rest);
     json_decref(rest);
     add_container(forecast, phase->name, json);
@@ -316,16 +355,27 @@ static struct estimate estimate_of_one(const struct forecast *forecast, const st
     };
 }
 
-/* Costs of a matrix: the sum of its members. */
+/* Costs of a matrix: the sum of its members. Members without similar phases may run at each rung.
+ * Members side by side pay for the whole job as long as one of them runs. */
 static struct estimate estimate_of(const struct forecast *forecast, const struct phase *phase)
 {
-    struct estimate sum = {.is_measured = true};
-    if (!phase->members)
+    const struct matrix *matrix = phase->members;
+    struct estimate sum = {.is_measured = true}, most = {0};
+    if (!matrix)
         return estimate_of_one(forecast, phase);
-    for (size_t i = 0; i < phase->members->count; i++) {
-        struct estimate one = estimate_of_one(forecast, phase->members->members[i]);
+    for (size_t i = 0; i < matrix->count; i++) {
+        struct estimate one = estimate_of_one(forecast, matrix->members[i]);
         estimate_add(&sum, &one);
+        for (enum amount j = 0; !one.is_measured && j < AMOUNT_COUNT; j++)
+            most.amounts[j] = fmax(most.amounts[j], one.amounts[j]);
     }
+    size_t guessed = guessed_members(forecast, matrix), count, more = 0;
+    for (unsigned rung = 0; (count = rung_members(forecast, matrix, rung)) > 0; rung++) {
+        count = count < guessed ? count : guessed;
+        more += matrix->is_parallel ? lane_turns(matrix, count) * matrix->lanes : count;
+    }
+    for (enum amount i = 0; guessed > 0 && i < AMOUNT_COUNT; i++)
+        sum.amounts[i] += most.amounts[i] * (double)(more - guessed);
     return sum;
 }
 
@@ -370,8 +420,8 @@ static json_t *forecast_json(struct forecast *forecast, const struct cluster_sur
         judge_phase(forecast, phase, json);
         fits = fits && json_is_null(json_object_get(json, "missing")) &&
                !json_is_true(json_object_get(json, "refused"));
-        struct estimate one = estimate_of_one(forecast, phase);
-        if (!phase->members)
+        struct estimate one = estimate_of(forecast, phase);
+        if (!phase->matrix)
             estimate_add(&whole, &one);
         (void)json_array_append_new(phases, json);
     }

@@ -431,6 +431,44 @@ static void dollars_need_a_price(void **state)
         world_expect(world, 404, "POST", "/v1/workflows/99/budget", json_pack("{s:i}", "usd", 5)));
 }
 
+/* Four members of an hour on two GPUs. No similar phase has run yet, so the plan says the most. */
+static void a_plan_counts_the_runs_of_all_rungs(void **state)
+{
+    struct world *world = *state;
+    static const struct {
+        const char *more;
+        double hours, gpu_hours;
+    } rows[] = {
+        {"", 1, 8},
+        {"    pack: {parallel: 3}\n", 2, 12}, /* a part of the job is idle */
+        {"    pack: {serial: 3}\n", 2, 8},
+        {"    best: {max: last(x), rungs: {steps: [1, 2, 3]}, cut: 1/4}\n", 3, 20},
+        {"    best: {max: last(x), rungs: {steps: [1, 2, 3]}, cut: 1/4}\n"
+         "    pack: serial\n",
+         10, 20},
+        {"    best: {max: last(x), rungs: {steps: [1, 2, 3]}, cut: 1/2}\n"
+         "    pack: {parallel: 2}\n",
+         3, 12},
+        {"    best: {max: last(x), rungs: {steps: [1, 2, 3]}, cut: 3/4}\n", 1, 8}, /* one is left */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *spec = text_format(
+            "name: sweep\nbudget: {gpu_hours: 8}\nphases:\n" PHASE(
+                "ladder", "1h",
+                "    matrix: {SIZE: [1, 2, 3, 4]}\n%s") "    params: {steps: 1}\n"
+                                                        "    env: {SIZE: $SIZE, STEPS: $steps}\n",
+            rows[i].more);
+        json_t *json = world_expect(world, 200, "POST", "/v1/plan", world_submission(spec, NULL));
+        double hours = json_number_value(json_object_get(json, "seconds")) / 3600;
+        double gpu_hours = json_number_value(json_object_get(json, "gpu_seconds")) / 3600;
+        if (hours != rows[i].hours || gpu_hours != rows[i].gpu_hours)
+            fail_msg("row %zu: %g hours, %g GPU hours", i, hours, gpu_hours);
+        assert_int_equal(json_array_size(json_object_get(json, "dangers")), gpu_hours > 8);
+        json_decref(json);
+        free(spec);
+    }
+}
+
 /* Makes it day: an hour ago it was the same month, also in the first hours of a month. */
 static void make_it_day(void)
 {
@@ -456,6 +494,7 @@ int main(void)
         TEST(a_run_whose_job_waits_again_costs_nothing_more),
         TEST(costs_have_no_last_year),
         TEST(dollars_need_a_price),
+        TEST(a_plan_counts_the_runs_of_all_rungs),
     };
     return cmocka_run_group_tests_name("daemon budget", tests, NULL, NULL);
 }

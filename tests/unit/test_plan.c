@@ -90,6 +90,20 @@ static void a_guess_about_a_phase_with_a_checkpoint_is_no_bound(void **state)
                 "about 2h00m, without the queue, 4h00m of GPU time, $4.00, like similar phases");
 }
 
+static void a_member_may_run_at_each_rung(void **state)
+{
+    (void)state;
+    assert_plan(
+        "{\"phase\": \"a\", \"seconds\": 3600, \"cost_usd\": 2, \"similar\": 0, \"rungs\": 3}",
+        "<= 1h00m a rung", "<= $2.00 a rung",
+        "at most 2h00m, without the queue, 4h00m of GPU time, $4.00; <= means `time`, "
+        "because no similar phase has succeeded yet");
+    assert_plan(
+        "{\"phase\": \"a\", \"seconds\": 3600, \"cost_usd\": 2, \"similar\": 1, \"rungs\": 3}",
+        "~1h00m", "~$2.00",
+        "about 2h00m, without the queue, 4h00m of GPU time, $4.00, like similar phases");
+}
+
 /* A phase with a message of Slurm, without a start. */
 #define TOLD(name, is_refused, message, more)                                                      \
     "{\"phase\": \"" name "\", \"refused\": " is_refused ", \"start_message\": \"" message         \
@@ -127,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_guess_about_a_phase_with_a_checkpoint_is_no_bound,
                                         folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(a_member_may_run_at_each_rung, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(phases_share_a_line_if_it_says_the_same_of_them,
                                         folder_make, folder_remove),
     };
