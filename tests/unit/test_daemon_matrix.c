@@ -192,12 +192,13 @@ static void two_matrices_that_choose_at_once_both_change_the_phase_after_them(vo
                                                          "    params: {x: =a.batch, y: =b.lr}\n"
                                                          "    run: y $x $y\n";
     static const char *const members[] = {"a.1", "a.2", "b.1", "b.2"};
+    static const char *const speeds[] = {"0", "1", "2", "3"};
     struct world *world = *state;
     json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
     world_await_lines(world, "jobs", 4);
     for (unsigned i = 0; i < 4; i++) {
         char *out = text_format("%s/runs/1/%s/out", world->home, members[i]);
-        run(world, members[i], 101 + i, i);
+        run(world, members[i], 101 + i, speeds[i]);
         (void)mkdir(out, 0700); /* the worker makes it */
         free(out);
     }
