@@ -5,6 +5,7 @@
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/message.h"
@@ -413,6 +414,7 @@ static bool read_missing(struct ingest *ingest, struct notes *notes, struct run 
 static bool read_nodes(struct ingest *ingest, struct notes *notes, const char *folder,
                        enum reading_kind how)
 {
+    file_look_again(folder); /* the lead makes the folder of the journals, and outcome.json */
     json_t *nodes = journal_nodes(folder), *node;
     bool is_read = true;
     size_t i;

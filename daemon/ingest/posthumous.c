@@ -3,6 +3,7 @@
 #include "daemon/core/model.h"
 #include "daemon/ingest/ingest_private.h"
 #include "daemon/launch/launch.h"
+#include "lib/file.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/run_file.h"
 #include "lib/text.h"
@@ -35,6 +36,7 @@ static json_t *last_entry(const char *run_dir, const char *writer, enum entry_ty
 static bool is_complete(const struct folder *folder)
 {
     struct run_file run;
+    file_look_again(folder->out);                 /* an earlier run may have had no outputs */
     (void)run_file_read(folder->run, &run, NULL); /* may fail: not complete */
     const json_t *output;
     bool is_whole = run.spec && !json_is_object(json_object_get(run.spec, "shard"));
@@ -76,6 +78,7 @@ void posthumous_words(const struct folder *folder, char *ret_words, size_t size)
 {
     char tail[REASON_MAX] = "";
     char *path = text_format("%s/job.log", folder->own);
+    file_look_again(folder->own); /* a node makes the file */
     FILE *file = fopen(path, "re");
     free(path);
     ret_words[0] = '\0';

@@ -189,6 +189,7 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
 static bool has_lead_journal(const struct folder *folder)
 {
     char *path = journal_path(folder->run, "lead");
+    file_look_again(folder->run); /* the lead makes the folder of the journals */
     bool has = access(path, F_OK) == 0;
     free(path);
     return has;
@@ -343,6 +344,7 @@ int folder_make_job(const struct folder *folder, const char *script, struct erro
     /* A lead that has claimed the folder may serve a later run by now. The job that is submitted
      * here is a second one for this folder, and ends at once. */
     char *claim = text_format("%s/claim", folder->job);
+    file_look_again(folder->job);
     if (status >= 0 && access(claim, F_OK) < 0)
         status = write_current(folder, is_new, err);
     free(claim);
