@@ -177,7 +177,7 @@ static void core_move_run(struct decision *decision, struct run *run)
 {
     int64_t *const times_ms[] = {&run->submitted_ms,   &run->started_ms,      &run->ended_ms,
                                  &run->job_started_ms, &run->silent_since_ms, &run->told_ms,
-                                 &run->idle_ms};
+                                 &run->idle_ms,        &run->idle_seen_ms};
     if (core_move_times(decision, times_ms, sizeof times_ms / sizeof *times_ms))
         decision_save_run(decision, run);
 }

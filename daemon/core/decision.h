@@ -231,6 +231,9 @@ bool run_is_stuck(const struct run *run);
 bool allocation_is_seen(const struct allocation *allocation, const char *reason, const char *nodes);
 /* Whether the event tells that the job waits or runs although it was cancelled some time ago. */
 bool allocation_outlives_cancel(const struct core_event *event);
+/* Whether the event shows the job as running although all its runs have ended. */
+bool allocation_is_left_running(const struct allocation *allocation,
+                                const struct core_event *event);
 
 /* --- seat.c ----------------------------------------------------------------------------------- */
 

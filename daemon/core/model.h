@@ -104,7 +104,8 @@ struct run {
                                 requeued the job since then. 0: the run was not there */
     int64_t silent_since_ms; /* its job has ended: when its outcome was last looked for */
     int64_t told_ms;         /* when it was last told to stop, or to go on */
-    int64_t idle_ms;         /* it has ended: since when its job runs without work; not stored */
+    /* It has ended: since when Slurm shows its job as running, and when it last did; not stored. */
+    int64_t idle_ms, idle_seen_ms;
 };
 
 /* What is done about a failure before a person is asked: another run with other params. */

@@ -379,6 +379,32 @@ static void run_on_job_back(struct decision *decision, struct run *run)
         run_stop(decision, run, run->wish, run->phase->reason);
 }
 
+/* Slurm shows the job as running although all its runs have ended: after the linger time and some
+ * more, the job is cancelled. If a batch step is killed, nobody tells Slurm. Slurm then keeps the
+ * nodes until it asks the nodes again, usually half an hour later. A controller that was away
+ * learns some time after its return that the job has ended. */
+static void run_on_job_stays(struct decision *decision, struct run *run)
+{
+    const struct allocation *allocation = decision->fact->allocation;
+    if (allocation_run(allocation) != run ||
+        !allocation_is_left_running(allocation, decision->event))
+        return;
+    int64_t gap_ms = decision->now_ms - run->idle_seen_ms; /* below 0: the clock was set back */
+    run->idle_seen_ms = decision->now_ms;
+    if (gap_ms < 0 || gap_ms > ABSENCE_GAP_MS)
+        run->idle_ms = decision->now_ms;
+    int64_t idle_ms = decision->now_ms - run->idle_ms;
+    if (allocation->is_closed || idle_ms < 1000 * (int64_t)run->phase->linger_s + LEAVE_MS)
+        return;
+    struct core_effect *warning = decision_add(decision, FX_WARNING, run->phase->workflow);
+    warning->run = run;
+    (void)snprintf(
+        warning->message, sizeof warning->message,
+        "Slurm shows job %u as running %lld s after its last run: phased cancels the job",
+        allocation->slurm_id, (long long)idle_ms / 1000);
+    allocation_cancel(decision, run);
+}
+
 /* The run may have left its outcome in a file. */
 static void run_on_job_ended(struct decision *decision, struct run *run)
 {
@@ -425,6 +451,7 @@ static run_handler *const run_table[RUN_STATE_COUNT][FACT_COUNT] = {
     [RUN_STOPPING] = {RUN_BEGAN},
     [RUN_ENDED] = {[EV_RUN_SILENT] = run_on_read,
                    [EV_SEALED] = run_on_sealed,
+                   [FACT_JOB_RUNS] = run_on_job_stays,
                    [FACT_JOB_RESTARTED] = run_on_job_requeued,
                    [FACT_JOB_ENDED] = run_on_job_over},
 };
@@ -466,38 +493,8 @@ static int64_t run_silence_time(const struct run *run)
     return run->silent_since_ms + OUTCOME_GRACE_MS;
 }
 
-/* Returns when to cancel a job that Slurm shows as running although all its runs have ended. 0:
- * this was seen for the first time, so run_leave() notes the time. INT64_MAX: the job is not
- * cancelled. If a batch step is killed, nobody tells Slurm. Slurm then keeps the nodes until it
- * asks the nodes again, usually half an hour later. */
-static int64_t run_leave_time(const struct run *run)
-{
-    const struct allocation *allocation = run->seat->allocation;
-    if (run->state != RUN_ENDED || allocation->ended || allocation->state != CLUSTER_JOB_RUNNING ||
-        allocation_run(allocation) != run || !allocation_is_idle(allocation))
-        return INT64_MAX;
-    return run->idle_ms ? run->idle_ms + 1000 * (int64_t)run->phase->linger_s + LEAVE_MS : 0;
-}
-
-static void run_leave(struct decision *decision, struct run *run)
-{
-    if (run->idle_ms && !run->seat->allocation->is_closed) {
-        struct core_effect *warning = decision_add(decision, FX_WARNING, run->phase->workflow);
-        warning->run = run;
-        (void)snprintf(
-            warning->message, sizeof warning->message,
-            "Slurm shows job %u as running %lld s after its last run: phased cancels the job",
-            run->seat->allocation->slurm_id, (long long)(decision->now_ms - run->idle_ms) / 1000);
-    }
-    if (run->idle_ms)
-        allocation_cancel(decision, run);
-    run->idle_ms = decision->now_ms; /* the core repeats a cancellation that fails */
-}
-
 void run_on_time(struct decision *decision, struct run *run)
 {
-    if (decision->now_ms >= run_leave_time(run))
-        run_leave(decision, run);
     if (decision->now_ms >= run_cancel_time(run)) {
         run->told_ms = decision->now_ms; /* the core repeats a cancellation that fails */
         decision_save_run(decision, run);
@@ -512,8 +509,7 @@ void run_on_time(struct decision *decision, struct run *run)
 int64_t run_deadline(const struct run *run)
 {
     int64_t cancel = run_cancel_time(run), silence = run_silence_time(run);
-    int64_t leave = run_leave_time(run), first = cancel < silence ? cancel : silence;
-    return leave < first ? leave : first;
+    return cancel < silence ? cancel : silence;
 }
 
 bool run_is_busy(const struct run *run, int64_t now_ms)

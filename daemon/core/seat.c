@@ -104,5 +104,5 @@ void seat_join(struct decision *decision, struct run *run, struct allocation *al
     seat->allocation = allocation;
     struct run *other;
     for (size_t at = 0; (other = allocation_next_run(allocation, &at));)
-        other->idle_ms = 0;
+        other->idle_seen_ms = 0;
 }

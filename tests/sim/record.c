@@ -97,7 +97,7 @@ struct workflow *workflow_copy(const struct workflow *from)
         added->phase = &copy->phases[run->phase->index];
         added->resume_path = string_copy(run->resume_path);
         added->requeues = false; /* these are not stored */
-        added->idle_ms = 0;
+        added->idle_seen_ms = 0;
         for (size_t j = 0; j < from->seat_count; j++)
             if (from->seats[j] == run->seat)
                 added->seat = copy->seats[j];

@@ -53,6 +53,23 @@ static void a_text_that_is_too_long_is_news_once(void **state)
     assert_true(core_job_is_news(&answer));
 }
 
+/* The answers are equal, and each one shows that Slurm still has the job. */
+static void a_job_that_runs_after_its_last_run_is_news_each_time(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    struct core_event runs = world_answer(world, CLUSTER_JOB_RUNNING);
+    world_step(world, runs);
+    assert_false(core_job_is_news(&runs));
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    world_judged(world, "validate", GATE_FAILED);
+    for (int i = 0; i < 2; i++) {
+        assert_true(core_job_is_news(&runs));
+        world_step(world, runs);
+    }
+}
+
 /* A controller that is killed forgets what it did in its last seconds. */
 static void a_cancellation_that_slurm_has_forgotten_is_repeated(void **state)
 {
@@ -153,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_job_that_waits_already_before_the_end_of_its_last_run_is_cancelled),
         WORLD_TEST(a_text_that_is_too_long_is_news_once),
+        WORLD_TEST(a_job_that_runs_after_its_last_run_is_news_each_time),
         WORLD_TEST(a_cancellation_that_slurm_has_forgotten_is_repeated),
         WORLD_TEST(a_cancellation_from_the_outbox_gets_its_time_too),
         WORLD_TEST(a_job_that_slurm_holds_may_have_served_its_run),
