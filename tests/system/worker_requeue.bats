@@ -493,3 +493,38 @@ goes_on_alone() {
     await_lead 1
     [ "$(outcome 1 '[.outcome, .requeues, .last_step]')" = '["timed_out",false,5]' ]
 }
+
+# suspend SECONDS COMMAND...: Slurm suspends the lead for so long, and meanwhile the command runs.
+suspend() {
+    local end=$((SECONDS + $1 + 1))
+    is_over() { [ "$SECONDS" -ge "$end" ]; }
+    kill -STOP "$lead"
+    "${@:2}"
+    await is_over
+    kill -CONT "$lead"
+}
+
+@test "a lead whose job was suspended longer than the lead lingers still takes the next run" {
+    start_daemon
+    new_run 1 '{"run": "true"}' '{"linger_s": 5}'
+    new_run 2 '{"run": "true"}'
+    start_lead 1
+    await grep -qs '"ended"' "$home/phase/1/journal/lead.jsonl"
+    suspend 11 command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\"}"
+    await_lead
+    [ "$(outcome 2 .outcome)" = succeeded ]
+}
+
+@test "a lead that asks for a run, and whose job was suspended, still hears the daemon" {
+    start_daemon
+    new_run 1 '{"run": "true"}'
+    new_run 2 '{"run": "true"}'
+    start_lead 1
+    await_lead
+    rm "$home/obeyed.1"
+    start_again 1
+    await test -e "$home/obeyed.1"
+    suspend 11 command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\"}"
+    await_lead
+    [ "$(outcome 2 .outcome)" = succeeded ]
+}

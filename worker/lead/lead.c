@@ -244,7 +244,7 @@ static void lead_start_step(struct lead *lead)
     if (is_over)
         lead_wait(lead);
     else
-        uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
+        lead_set_timer(lead, lead_launch_done, LEAD_LAUNCH_MS);
 }
 
 static void lead_init(struct lead *lead, const char *job_dir)

@@ -65,7 +65,7 @@ void lead_checks_begin(struct lead *lead)
         lead->agents[i].is_checked = false;
     lead->is_checking = lead->run->assignment->preflight != NULL;
     if (lead->is_checking)
-        uv_timer_start(&lead->timer, lead_checks_late, LEAD_CHECKS_MS, 0);
+        lead_set_timer(lead, lead_checks_late, LEAD_CHECKS_MS);
 }
 
 void lead_checks_add(struct lead *lead, struct lead_agent *agent, const struct report *report)

@@ -45,7 +45,7 @@ static void lead_claim_asked(void *context, const struct inquiry_answer *answer)
     if (is_gone)
         lead->claim.gone = number;
     if (is_ending)
-        uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
+        lead_set_timer(lead, lead_launch_done, LEAD_LAUNCH_MS);
     uv_timer_start(&lead->claim.timer, lead_claim_again,
                    is_over || is_gone ? 0 : LEAD_CLAIM_AGAIN_MS, 0);
 }
@@ -79,7 +79,7 @@ static void lead_claim_await_end(struct lead *lead, const char *why)
         lead->claim.ending = number;
         lead->claim.ending_ms = clock_steady_ms();
         printf("phase-worker lead: waiting: %s\n", why);
-        uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
+        lead_set_timer(lead, lead_launch_done, LEAD_LAUNCH_MS);
     }
     bool is_left = clock_steady_ms() - lead->claim.ending_ms >= AGENT_UNTOLD_MS;
     if (is_left && lead->claim.holder.life.job_id > 0 && lead->claim.gone != number) {

@@ -96,8 +96,7 @@ static void lead_leave_written(struct lead *lead)
     /* The agents write their last entries while the lead writes its own. */
     if (lead->job_step) {
         job_step_send(lead->job_step, AGENT_END, NULL);
-        uv_timer_start(&lead->timer, lead_agents_done, is_hurried ? LEAD_HURRY_MS : LEAD_AGENTS_MS,
-                       0);
+        lead_set_timer(lead, lead_agents_done, is_hurried ? LEAD_HURRY_MS : LEAD_AGENTS_MS);
     }
     lead_run_close(lead->run, is_hurried ? LEAD_HURRY_MS : LEAD_DRAIN_MS);
     lead_run_close(lead->known, 0);

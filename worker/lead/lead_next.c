@@ -43,7 +43,7 @@ static void lead_serve(struct lead *lead, struct lead_run *next)
     lead->state = LEAD_LAUNCHING;
     /* The timer is needed even if all agents are ready: another job may have the phase, and the
      * timer of lingering must end. */
-    uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
+    lead_set_timer(lead, lead_launch_done, LEAD_LAUNCH_MS);
     if (lead->job_step && lead->ready == lead->count)
         lead_begin(lead);
 }
@@ -156,6 +156,11 @@ static void lead_wait_done(uv_timer_t *timer)
     struct lead *lead = timer->data;
     struct link *link = lead->known ? lead->known->link : lead->run->link;
     int64_t now_ms = clock_steady_ms();
+    if (lead_is_late(lead->tick_ms)) { /* the daemon could not be heard */
+        lead->waiting_ms += now_ms - lead->tick_ms;
+        lead->heard_ms += now_ms - lead->tick_ms;
+    }
+    lead->tick_ms = now_ms + LEAD_WAIT_TICK_MS;
     if (link && link_is_heard(link))
         lead->heard_ms = now_ms;
     if (now_ms - lead->heard_ms >= LEAD_ALONE_MS && lead->run->outcome.requeues)
@@ -170,6 +175,7 @@ void lead_wait(struct lead *lead)
 {
     lead->state = LEAD_LINGERING;
     lead->waiting_ms = lead->heard_ms = clock_steady_ms();
+    lead->tick_ms = lead->waiting_ms + LEAD_WAIT_TICK_MS;
     uv_timer_start(&lead->timer, lead_wait_done, LEAD_WAIT_TICK_MS, LEAD_WAIT_TICK_MS);
 }
 

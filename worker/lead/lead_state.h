@@ -9,6 +9,7 @@
  *   lead_hang.c    whether a run hangs
  *   lead_stop.c    how a run is stopped and concluded
  *   lead_leave.c   the end: the last entries, the agents, Slurm's requeue
+ *   lead_timer.c   the timer of the state, for a job that may be suspended
  *
  * A file calls only files below it in this list. Facts go upwards: as events, by the callbacks of
  * timers and of the job step, and by `again` of the claim. The table in lead.c says what each event
@@ -110,8 +111,11 @@ struct lead {
     /* NEAR: SIGUSR2 has come, and no other run begins in this life. DUE: the ranks must stop. */
     enum { LEAD_LIMIT_FAR, LEAD_LIMIT_NEAR, LEAD_LIMIT_DUE } limit;
     uv_signal_t term, interrupt, limit_signal;
-    uv_signal_t yield;      /* SIGUSR1 from the host: another lead of the job wants the requeue */
-    uv_timer_t timer;       /* of the state: launching, stopping, lingering, leaving */
+    uv_signal_t yield; /* SIGUSR1 from the host: another lead of the job wants the requeue */
+    uv_timer_t timer;  /* of the state: launching, stopping, lingering, leaving */
+    uv_timer_cb due;   /* what lead_set_timer() has set, and when that is due */
+    uint64_t due_after_ms;
+    int64_t due_ms;
     uv_timer_t later;       /* to look again for the number of a run */
     uv_timer_t limit_timer; /* until the limit is due */
     uv_timer_t look;        /* to look whether an agent has lost srun */
@@ -122,6 +126,7 @@ struct lead {
     bool is_killing;              /* the agents were told to kill the ranks */
     bool is_joining;              /* the agents were told to join; the first node does */
     int64_t waiting_ms, heard_ms; /* when waiting began, and when the daemon last answered */
+    int64_t tick_ms;              /* the next look while the lead waits */
     int64_t write_by_ms;          /* the deadline for writing the outcome */
     struct requeue requeue;
     char complaint[256];  /* the last message of srun */
@@ -218,5 +223,10 @@ void lead_leave_stepless(struct lead *lead);
 void lead_requeue_over(void *context);
 /* Closes all handles, so that the loop ends. */
 void lead_close(struct lead *lead);
+
+/* lead_timer.c: starts the timer of the state. It stands still while the job is suspended. */
+void lead_set_timer(struct lead *lead, uv_timer_cb due, uint64_t after_ms);
+/* Whether the job was suspended when this time came. */
+bool lead_is_late(int64_t due_ms);
 
 #endif

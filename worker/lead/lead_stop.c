@@ -87,8 +87,7 @@ void lead_conclude(struct lead *lead)
     bool goes_on = lead->job_step && !run->is_overtaken && lead->limit == LEAD_LIMIT_FAR &&
                    !lead->was_interrupted && (kind == OUTCOME_SUCCEEDED || kind == OUTCOME_FAILED);
     if (goes_on && run->assignment->file.linger_s > 0)
-        uv_timer_start(&lead->timer, lead_linger_done,
-                       (uint64_t)run->assignment->file.linger_s * 1000, 0);
+        lead_set_timer(lead, lead_linger_done, (uint64_t)run->assignment->file.linger_s * 1000);
     else
         lead_leave(lead);
 }
@@ -112,7 +111,7 @@ void lead_ladder_done(uv_timer_t *timer)
     }
     lead->is_killing = true;
     job_step_send(lead->job_step, AGENT_KILL, NULL);
-    uv_timer_start(timer, lead_ladder_done, LEAD_LADDER_MS, 0);
+    lead_set_timer(lead, lead_ladder_done, LEAD_LADDER_MS);
 }
 
 /* Whether the agents were told to stop or to kill. While the lead waits for preflights, the timer
@@ -132,7 +131,7 @@ void lead_lost(void *context)
         return; /* the timer of a stop ends srun, too */
     lead->is_killing = true;
     lead->is_checking = false; /* no ranks start on the other nodes */
-    uv_timer_start(&lead->timer, lead_ladder_done, LEAD_LADDER_MS, 0);
+    lead_set_timer(lead, lead_ladder_done, LEAD_LADDER_MS);
 }
 
 void lead_look(uv_timer_t *timer)
@@ -158,7 +157,7 @@ static void lead_tell_stop(struct lead *lead, enum agent_command command, unsign
     (void)snprintf(argument, sizeof argument, "%u", seconds);
     job_step_send(lead->job_step, command, argument);
     lead->is_checking = false;
-    uv_timer_start(&lead->timer, lead_ladder_done, (uint64_t)seconds * 1000 + LEAD_LADDER_MS, 0);
+    lead_set_timer(lead, lead_ladder_done, (uint64_t)seconds * 1000 + LEAD_LADDER_MS);
 }
 
 void lead_stop(struct lead *lead, unsigned seconds)

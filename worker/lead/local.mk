@@ -18,6 +18,7 @@ worker_libworker_a_SOURCES += \
 	worker/lead/lead_run.c worker/lead/lead_run.h \
 	worker/lead/lead_state.h \
 	worker/lead/lead_stop.c \
+	worker/lead/lead_timer.c \
 	worker/lead/requeue.c worker/lead/requeue.h \
 	worker/lead/scontrol.c worker/lead/scontrol.h \
 	worker/lead/job_step.c worker/lead/job_step.h
