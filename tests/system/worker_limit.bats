@@ -77,6 +77,18 @@ told_between() {
     told_between 12 -30 # by the old limit: -50
 }
 
+@test "a run whose time limit was lowered has timed out, and was not preempted" {
+    limit 3600
+    export SLURM_JOB_END_TIME=$end
+    new_run 1 "{\"run\": $(script "$stopping")}"
+    start_lead 1
+    await test -e "$home/out/ready"
+    limit 80
+    kill -USR2 "$lead"
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .message]')" = '["timed_out","the time limit of the job is near"]' ]
+}
+
 @test "a job in the state SIGNALING still has its time" {
     limit 20 SIGNALING # as long as Slurm delivers a signal
     run_to_limit

@@ -21,8 +21,7 @@
 #include <sys/prctl.h>
 
 enum {
-    LEAD_LIMIT_MARGIN_S = 120, /* SIGUSR2 this close to the limit comes from the limit */
-    LEAD_LIMIT_END_S = 10,     /* from the end of a save to the limit, for what follows it */
+    LEAD_LIMIT_END_S = 10, /* from the end of a save to the limit, for what follows it */
     LEAD_LIMIT_ASK_MAX = 5,
     LEAD_SAME_MS = 1500, /* signals this close together have one cause */
 };
@@ -37,8 +36,10 @@ static void lead_term_done(uv_signal_t *handle, int number)
     bool is_known = lead->state == LEAD_RUNNING && (lead->run->is_decided || lead->is_asking);
     lead->was_interrupted = true; /* also if the signal changes nothing */
     if (!is_known) {
-        lead_note_signal(lead, number == SIGINT ? "SIGINT was sent to the batch script"
-                                                : "SIGTERM was sent to the batch script");
+        lead_note_signal(lead,
+                         number == SIGINT ? "SIGINT was sent to the batch script"
+                                          : "SIGTERM was sent to the batch script",
+                         false);
         lead->handle(lead, LEAD_TERM);
     } else if (clock_steady_ms() - lead->interrupted_ms <= LEAD_SAME_MS || lead->is_killing) {
         return;
@@ -48,14 +49,6 @@ static void lead_term_done(uv_signal_t *handle, int number)
     } else {
         lead_ladder_done(&lead->timer);
     }
-}
-
-/* False: Slurm's signal does not come from the time limit. Some sites send the same signal when
- * they preempt. */
-static bool lead_may_be_at_limit(const struct lead *lead)
-{
-    int margin_s = lead->run->assignment->save_time_s + LEAD_LIMIT_MARGIN_S;
-    return lead->end_time <= 0 || lead_is_at_limit(lead, margin_s);
 }
 
 static void lead_limit_due(uv_timer_t *timer)
@@ -125,7 +118,7 @@ static void lead_limit_done(uv_signal_t *handle, int number)
 {
     struct lead *lead = handle->data;
     (void)number;
-    lead_note_signal(lead, "SIGUSR2 was sent to the batch script");
+    lead_note_signal(lead, "SIGUSR2 was sent to the batch script", true);
     lead->handle(lead, LEAD_LIMIT);
 }
 
@@ -135,7 +128,7 @@ static void lead_yield_done(uv_signal_t *handle, int number)
     struct lead *lead = handle->data;
     (void)number;
     lead->limit = LEAD_LIMIT_DUE;
-    lead_note_signal(lead, "another phase in the job needs its requeue");
+    lead_note_signal(lead, "another phase in the job needs its requeue", false);
     lead->handle(lead, LEAD_LIMIT);
 }
 

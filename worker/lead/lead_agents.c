@@ -172,7 +172,7 @@ static void lead_agent_terminated(struct lead *lead, struct lead_agent *agent,
 {
     (void)agent;
     lead->is_exposed = lead->is_exposed || report->is_all;
-    lead_note_signal(lead, "SIGTERM was sent to the job step");
+    lead_note_signal(lead, "SIGTERM was sent to the job step", false);
     lead->handle(lead, LEAD_TERM);
 }
 

@@ -396,6 +396,8 @@ bool lead_run_decide_by(struct lead_run *run, const struct lead_run_facts *facts
         (void)lead_run_stop(run, STOP_PREEMPTED, "Slurm has forgotten that the job runs");
     else if (facts->is_at_limit)
         (void)lead_run_stop(run, STOP_TIMED_OUT, "the time limit of the job was reached");
+    else if (facts->is_near_limit)
+        (void)lead_run_stop(run, STOP_TIMED_OUT, "the time limit of the job is near");
     else if (state == CLUSTER_JOB_NODE_FAIL)
         lead_run_decide_lost(run, facts, "a node failed");
     else if (is_ending)

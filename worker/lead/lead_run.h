@@ -85,6 +85,7 @@ struct lead_run_facts {
     const char *complaint;               /* what srun printed about the job step, or empty */
     const char *signal;                  /* which signal has stopped the run */
     bool is_at_limit;                    /* the job has reached its time limit */
+    bool is_near_limit;                  /* that signal comes from the time limit */
     bool was_launching;                  /* not all agents had started */
 };
 

@@ -131,6 +131,7 @@ struct lead {
     struct requeue requeue;
     char complaint[256];  /* the last message of srun */
     const char *signal;   /* the last signal that may stop the run, for people; or NULL */
+    bool is_warned;       /* that signal is SIGUSR2, which comes long before the time limit */
     bool is_asking;       /* asking Slurm for the reason of a stop */
     unsigned unanswered;  /* questions to Slurm without an answer */
     unsigned limit_asked; /* questions about the time limit without an answer */
@@ -165,11 +166,12 @@ void lead_ladder_done(uv_timer_t *timer);
 void lead_lost(void *context);
 /* A uv_timer_cb: looks whether an agent has lost srun. Then kills srun, which may not notice. */
 void lead_look(uv_timer_t *timer);
-/* Whether the time limit of the job is at most `margin_s` away. */
-bool lead_is_at_limit(const struct lead *lead, int margin_s);
-/* Notes the signal that is handled next, for people. While Slurm is asked about a signal, that
- * signal stays. */
-void lead_note_signal(struct lead *lead, const char *signal);
+/* False: SIGUSR2 does not come from the time limit. Some sites send the same signal when they
+ * preempt. */
+bool lead_may_be_at_limit(const struct lead *lead);
+/* Notes the signal that is handled next, for people, and whether the time limit may be its reason.
+ * While Slurm is asked about a signal, that signal stays. */
+void lead_note_signal(struct lead *lead, const char *signal, bool is_warning);
 /* Slurm stops the run. Stops the ranks, and asks Slurm for the reason. */
 void lead_interrupt(struct lead *lead);
 /* Slurm kills the job KillWait after the SIGTERM that came just now. Lets the ranks use most of

@@ -16,6 +16,7 @@
 enum {
     LEAD_LADDER_MS = 15000,    /* for the agents to finish a stop or a kill */
     LEAD_TERM_MARGIN_S = 30,   /* a stop this close to the time limit comes from the limit */
+    LEAD_LIMIT_MARGIN_S = 120, /* SIGUSR2 this close to the limit comes from the limit */
     LEAD_COMPLAINT_MS = 10000, /* an error of srun this long before a stop is not its reason */
     LEAD_ASK_MAX = 2,
     LEAD_ASK_MS = 15000,   /* for Slurm to tell KillWait; less than the default KillWait */
@@ -173,9 +174,15 @@ static void lead_relay_stop(struct lead *lead, unsigned seconds)
 
 /* --- A stop from outside ---------------------------------------------------------------------- */
 
-bool lead_is_at_limit(const struct lead *lead, int margin_s)
+static bool lead_is_at_limit(const struct lead *lead, int margin_s)
 {
     return lead->end_time > 0 && lead->end_time - clock_calendar_s() <= margin_s;
+}
+
+bool lead_may_be_at_limit(const struct lead *lead)
+{
+    int margin_s = lead->run->assignment->save_time_s + LEAD_LIMIT_MARGIN_S;
+    return lead->end_time <= 0 || lead_is_at_limit(lead, margin_s);
 }
 
 /* A tenth of KillWait is for the outcome, because Slurm kills the lead, too. */
@@ -225,6 +232,7 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
         .signal = lead->signal ? lead->signal : "SIGTERM was sent to the job step",
         .is_at_limit =
             is_ending ? answer->is_timed_out : lead_is_at_limit(lead, LEAD_TERM_MARGIN_S),
+        .is_near_limit = is_alive && lead->is_warned && lead_may_be_at_limit(lead),
         .was_launching = lead->state == LEAD_LAUNCHING,
     };
     bool is_slurms = lead_run_decide_by(lead->run, &facts);
@@ -257,10 +265,12 @@ void lead_lose_job_step(struct lead *lead)
     lead_conclude(lead);
 }
 
-void lead_note_signal(struct lead *lead, const char *signal)
+void lead_note_signal(struct lead *lead, const char *signal, bool is_warning)
 {
-    if (!lead->is_asking)
-        lead->signal = signal;
+    if (lead->is_asking)
+        return;
+    lead->signal = signal;
+    lead->is_warned = is_warning;
 }
 
 /* Stops the ranks at once, because little time may be left. Asks for the reason meanwhile. */
