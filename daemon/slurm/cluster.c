@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEGIN_SOON_S = 3 }; /* the time that CLUSTER_BEGIN leaves, and one second of rounding */
+enum {
+    BEGIN_SOON_S = 3, /* the time that CLUSTER_BEGIN leaves, and one second of rounding */
+    /* From a requeue to the begin that Slurm gives, at most. Slurm adds one second to the lifetime
+     * of a credential: 120 s, unless the site sets cred_expire. A later begin is a person's. */
+    REQUEUE_DELAY_S = 900,
+};
 
 static const char *const kind_names[] = {
 #define X(symbol, name) [CLUSTER_##symbol] = name,
@@ -100,7 +105,8 @@ bool cluster_job_is_final(const struct cluster_job *job)
 bool cluster_job_is_waiting(const struct cluster_job *job, int64_t now)
 {
     return job->state == CLUSTER_JOB_PENDING && !job->completing && !job->requeuing && !job->held &&
-           job->eligible_time > now + BEGIN_SOON_S;
+           job->eligible_time > now + BEGIN_SOON_S &&
+           job->eligible_time <= job->submit_time + REQUEUE_DELAY_S;
 }
 
 /* Compares with Slurm's own texts in job_mgr.c: "launch failed requeued held" after a failure of a

@@ -197,7 +197,8 @@ const char *cluster_kind_name(enum cluster_kind kind);
 /* Whether the job has ended and will not run again. */
 bool cluster_job_is_final(const struct cluster_job *job);
 /* Whether CLUSTER_BEGIN can end the wait of a pending job. That is so if Slurm has delayed the
- * job's begin to later than a moment after `now`. While Slurm cleans up the job's last run,
+ * job's begin to later than a moment after `now`. A begin long after the requeue comes from a
+ * person, or from the option `begin`, and stays. While Slurm cleans up the job's last run,
  * CLUSTER_BEGIN can do nothing: Slurm sets the begin only after that. */
 bool cluster_job_is_waiting(const struct cluster_job *job, int64_t now);
 /* Whether Slurm holds the job because it could not be launched. Such a job stays held until

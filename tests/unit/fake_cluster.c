@@ -106,6 +106,7 @@ static void fake_fill(const struct fake_cluster *fake, struct cluster_job *job)
     if (start_time)
         job->start_time = start_time;
     job->end_time = fake_number(fake, "end", job->id);
+    job->submit_time = fake_number(fake, "requeued", job->id);
     job->eligible_time = fake_number(fake, "eligible", job->id);
     job->held = is_pending && fake_number(fake, "held", job->id);
     job->reason = fake_member(fake, "reason", job->id);

@@ -3,8 +3,9 @@
  *
  *   jobs          a line "<id> <token> <name>" for each submitted job
  *   state.<id>    the name of its state, as in cluster.h; without the file, the job is pending
- *   restarts.<id>, reason.<id>, eligible.<id>   how often it was requeued, why it waits, and until
- *                 when (seconds since 1970); with held.<id> it is held
+ *   restarts.<id>, requeued.<id>, reason.<id>, eligible.<id>   how often it was requeued, when it
+ *                 was last requeued (seconds since 1970), why it waits, and until when; with
+ *                 held.<id> it is held
  *   excluded      a line "<id> <nodes>" for each job that excludes nodes
  *   cancelled     a line "<id>" for each cancellation
  *   begun         a line "<id>" for each CLUSTER_BEGIN, which also sets eligible.<id>

@@ -58,12 +58,15 @@ static void make_alone(struct world *world, unsigned attempt, const char *resume
 static void requeue(struct world *world, unsigned restarts)
 {
     char *count = text_format("%u", restarts);
+    char *requeued = text_format("%lld", (long long)time(NULL));
     char *eligible = text_format("%lld", (long long)time(NULL) + 121);
     world_slurm_write(world, "reason.101", "BeginTime");
+    world_slurm_write(world, "requeued.101", requeued);
     world_slurm_write(world, "eligible.101", eligible);
     world_slurm_write(world, "state.101", "pending");
     world_slurm_write(world, "restarts.101", count);
     free(eligible);
+    free(requeued);
     free(count);
 }
 
@@ -105,6 +108,21 @@ static void a_job_that_still_waits_gets_its_begin_time_again(void **state)
     world_await_lines(world, "begun", 1);
     requeue(world, 1); /* Slurm set its time after phased */
     world_await_lines(world, "begun", 2);
+}
+
+static void a_requeued_job_that_a_person_puts_off_waits(void **state)
+{
+    struct world *world = *state;
+    run_first_attempt(world);
+    push(world, "runs/1/a/1", "lead", ended(2, "timed_out", 12, true), 2);
+    requeue(world, 1);
+    world_await_lines(world, "begun", 1);
+    char *eligible = text_format("%lld", (long long)time(NULL) + 7200);
+    world_slurm_write(world, "eligible.101", eligible);
+    size_t polls = world_slurm_lines(world, "polls");
+    world_await_least(world, "polls", polls + 2);
+    assert_int_equal(world_slurm_lines(world, "begun"), 1);
+    free(eligible);
 }
 
 /* The controller was killed, and has forgotten the start. It gives equal answers before and after
@@ -407,6 +425,7 @@ int main(void)
         TEST(a_script_that_resumes_goes_on_after_its_limit),
         TEST(a_preempted_run_continues_in_its_job),
         TEST(a_job_that_still_waits_gets_its_begin_time_again),
+        TEST(a_requeued_job_that_a_person_puts_off_waits),
         TEST(a_job_that_waits_while_its_run_ends_is_cancelled),
         TEST(a_job_held_after_a_failed_launch_is_replaced),
         TEST(a_job_that_a_person_holds_waits_and_says_so),

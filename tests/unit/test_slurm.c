@@ -452,6 +452,8 @@ static void a_requeued_job_waits_and_a_failed_launch_is_stuck(void **state)
         bool waiting, stuck;
     } rows[] = {
         {JOB_PENDING, 7, 1121, WAIT_TIME, NULL, true, false},
+        {JOB_PENDING, 7, 990 + 900, WAIT_TIME, NULL, true, false},
+        {JOB_PENDING, 7, 990 + 901, WAIT_TIME, NULL, false, false}, /* a person has put it off */
         {JOB_PENDING | JOB_COMPLETING, 7, 1121, WAIT_TIME, NULL, false, false},
         {JOB_PENDING, 7, 1002, WAIT_TIME, NULL, false, false}, /* as CLUSTER_BEGIN leaves it */
         {JOB_PENDING, 7, 900, WAIT_RESOURCES, NULL, false, false},
@@ -467,6 +469,7 @@ static void a_requeued_job_waits_and_a_failed_launch_is_stuck(void **state)
         slurm_job_info_t job = {.comment = "phased:" TOKEN,
                                 .job_state = rows[i].slurm_state,
                                 .priority = rows[i].priority,
+                                .submit_time = 990,
                                 .eligible_time = rows[i].eligible,
                                 .state_reason = rows[i].reason,
                                 .state_desc = rows[i].words};
