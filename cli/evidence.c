@@ -6,6 +6,7 @@
 #include "cli/terminal.h"
 #include "lib/clock.h"
 #include "lib/file.h"
+#include "lib/protocol/told_evidence.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -46,8 +47,11 @@ static void evidence_write_processes(const struct terminal *out, const json_t *n
         if (i == EVIDENCE_PROCESSES_MAX)
             break;
         table_addf(&table, "%lld", field_integer(process, "pid"));
-        if (json_is_integer(json_object_get(process, "rank")))
-            table_addf(&table, "%lld", field_integer(process, "rank"));
+        const struct told_process told = told_process_read(process);
+        if (told.rank >= 0)
+            table_addf(&table, "%lld", (long long)told.rank);
+        else if (told.group >= 0)
+            table_addf(&table, "group %lld", (long long)told.group);
         else
             table_add(&table, "");
         table_add(&table, field_text(process, "state"));

@@ -12,19 +12,13 @@ static const struct member told_evidence_members[] = {
 };
 
 static const struct member told_process_members[] = {
-    MEMBER(told_process, pid, ALWAYS),
-    MEMBER(told_process, parent, ALWAYS),
-    MEMBER(told_process, state, OPTIONAL),
-    MEMBER(told_process, cpu, ALWAYS),
-    MEMBER(told_process, threads, ALWAYS),
-    MEMBER(told_process, sockets, ALWAYS),
-    MEMBER_OR(told_process, rank, OPTIONAL, -1),
-    MEMBER(told_process, does, OPTIONAL),
-    MEMBER(told_process, name, OPTIONAL),
-    MEMBER(told_process, command, OPTIONAL),
-    MEMBER(told_process, call, OPTIONAL),
-    MEMBER(told_process, wait, OPTIONAL),
-    {0},
+    MEMBER(told_process, pid, ALWAYS),           MEMBER(told_process, parent, ALWAYS),
+    MEMBER(told_process, state, OPTIONAL),       MEMBER(told_process, cpu, ALWAYS),
+    MEMBER(told_process, threads, ALWAYS),       MEMBER(told_process, sockets, ALWAYS),
+    MEMBER_OR(told_process, rank, OPTIONAL, -1), MEMBER_OR(told_process, group, OPTIONAL, -1),
+    MEMBER(told_process, does, OPTIONAL),        MEMBER(told_process, name, OPTIONAL),
+    MEMBER(told_process, command, OPTIONAL),     MEMBER(told_process, call, OPTIONAL),
+    MEMBER(told_process, wait, OPTIONAL),        {0},
 };
 
 static const struct member told_inspection_members[] = {

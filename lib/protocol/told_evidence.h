@@ -24,7 +24,7 @@ struct told_process {
     const char *state;        /* the letter of /proc/PID/stat */
     double cpu;               /* of one processor */
     int64_t threads, sockets; /* how many the process has */
-    int64_t rank;             /* -1: absent */
+    int64_t rank, group;      /* of a phase with `launch: rank` or `launch: group`; -1: absent */
     const char *does;         /* sleeps, spins or stuck (waits uninterruptibly) */
     const char *name, *command;
     const char *call; /* the system call: "futex" */

@@ -192,6 +192,25 @@ hang_as() {
     [[ $(evidence 2 n1 .nccl) == "NCCL version "*"process 7 on node 127.0.0.1"* ]]
 }
 
+@test "a trainer of a launcher is not named by a rank, because its node does not know the rank" {
+    "$fakes/ras.py" "$home/port" "$home/status" >/dev/null 2>&1 3>&- &
+    ras=$!
+    await test -s "$home/port"
+    new_run 1 "{$hang, \"launch\": \"node\", $two_by_two,
+        \"env\": {\"NCCL_RAS_ADDR\": \"localhost:$(cat "$home/port")\"},
+        \"run\": $(script "train() { [ \"\$1\" = 3 ] || exec sleep 1000
+            sed s/PID/\$BASHPID/ '$fakes/ras_status' >'$home/status.new' && mv '$home/status.new' '$home/status'
+            while :; do :; done; }
+        for i in 0 1; do train \$((2 * NODE_RANK + i)) & done
+        until [ -e '$home/status' ]; do echo starting; sleep 0.2; done; wait")}"
+    start_lead 1 2
+    await_lead 1
+    kill "$ras"
+    [[ $(outcome 1 .message) =~ "unlike "[2-9]" others, bash (pid "([0-9]+)") on n2 spins; NCCL's RAS names pid "([0-9]+)" as well"$ ]]
+    [ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]
+    [[ $(outcome 1 .evidence.nodes.n2) != *rank* ]]
+}
+
 # tool NAME: makes a program on the PATH of the run from standard input.
 tool() {
     mkdir -p "$home/bin"
@@ -270,7 +289,8 @@ SH
     touch "$home/out/enough"
     await_lead 1
     [[ $(journal 1 n1 'select(.type == "warning") | .message') == "group 1 has printed nothing for "*" s, while others go on" ]]
-    [[ $(outcome 1 '[.cause, .message] | join(" ")') == "hang "*"sleep of rank 1 (pid "*") sleeps"* ]]
+    [[ $(outcome 1 '[.cause, .message] | join(" ")') == "hang "*"sleep of group 1 (pid "*") sleeps"* ]]
+    [ "$(evidence 1 n1 '.processes[] | select(.name == "sleep") | [.rank, .group]')" = '[null,1]' ]
 }
 
 @test "a node whose steps come slowly is a straggler" {

@@ -225,7 +225,8 @@ static enum sight_kind sight_kind(const struct sight *sight)
     return sight->cpu >= EVIDENCE_SPINS || is_short ? SIGHT_SPINS : SIGHT_SLEEPS;
 }
 
-static json_t *sight_to_json(const struct sight *sight, int rank, const json_t *secrets)
+static json_t *sight_to_json(const struct sight *sight, const struct evidence_rank *rank,
+                             const json_t *secrets)
 {
     static const char *const does[] = {"sleeps", "spins", "stuck"};
     struct process process = sight->process;
@@ -242,7 +243,8 @@ static json_t *sight_to_json(const struct sight *sight, int rank, const json_t *
         .cpu = sight->cpu,
         .threads = process.threads,
         .sockets = evidence_count_sockets(process.pid),
-        .rank = rank,
+        .rank = rank->rank,
+        .group = rank->group,
         .does = does[sight_kind(sight)],
         .name = evidence_plain(process.name),
         .command = command ? evidence_plain(command) : NULL,
@@ -257,13 +259,14 @@ static json_t *sight_to_json(const struct sight *sight, int rank, const json_t *
 /* --- All of them ------------------------------------------------------------------------------ */
 
 /* Returns the rank whose process is an ancestor of this process, or this process itself. */
-static int evidence_rank_of(const struct evidence *evidence, pid_t pid,
-                            const struct evidence_rank *ranks, size_t count)
+static const struct evidence_rank *evidence_rank_of(const struct evidence *evidence, pid_t pid,
+                                                    const struct evidence_rank *ranks, size_t count)
 {
+    static const struct evidence_rank none = {.rank = -1, .group = -1};
     for (size_t hops = 0; hops <= evidence->count; hops++) {
         for (size_t i = 0; i < count; i++)
             if (ranks[i].pid == pid)
-                return ranks[i].rank;
+                return &ranks[i];
         size_t at = 0;
         while (at < evidence->count && evidence->family[at].pid != pid)
             at++;
@@ -271,7 +274,7 @@ static int evidence_rank_of(const struct evidence *evidence, pid_t pid,
             break; /* its ancestors have ended */
         pid = evidence->family[at].parent;
     }
-    return -1;
+    return &none;
 }
 
 static double evidence_cpu(const struct evidence *evidence, size_t i, const struct process *now,
@@ -293,7 +296,7 @@ static bool sight_tells_more(const struct sight *sight, const struct sight *othe
     return sight->process.threads >= other->process.threads;
 }
 
-static char *evidence_summary(const struct sight *sight, int rank,
+static char *evidence_summary(const struct sight *sight, const struct evidence_rank *rank,
                               const unsigned counts[SIGHT_KINDS])
 {
     static const char *const verbs[] = {"sleeps", "spins", "waits uninterruptibly"};
@@ -302,8 +305,10 @@ static char *evidence_summary(const struct sight *sight, int rank,
     const char *name = evidence_plain(process.name);
     struct text text = {0};
     text_add(&text, name ? name : "");
-    if (rank >= 0)
-        text_addf(&text, " of rank %d", rank);
+    if (rank->rank >= 0)
+        text_addf(&text, " of rank %d", rank->rank);
+    if (rank->group >= 0)
+        text_addf(&text, " of group %d", rank->group);
     text_addf(&text, " (pid %d) %s", (int)sight->process.pid, verbs[sight_kind(sight)]);
     if (sight->wait[0] && sight_kind(sight) != SIGHT_SPINS)
         text_addf(&text, " in %s", sight->wait);
@@ -341,7 +346,8 @@ json_t *evidence_finish(struct evidence *evidence, const struct evidence_rank *r
         struct sight *sight = evidence_sight(evidence, i, seconds);
         if (!sight)
             continue;
-        int rank = evidence_rank_of(evidence, sight->process.pid, ranks, count);
+        const struct evidence_rank *rank =
+            evidence_rank_of(evidence, sight->process.pid, ranks, count);
         counts[sight_kind(sight)]++;
         if (json_array_size(processes) < EVIDENCE_PROCESSES_MAX)
             json_array_append_new(processes, sight_to_json(sight, rank, secrets));
@@ -351,7 +357,8 @@ json_t *evidence_finish(struct evidence *evidence, const struct evidence_rank *r
         free(is_better ? best : sight);
         best = is_better ? sight : best;
     }
-    int rank = best ? evidence_rank_of(evidence, best->process.pid, ranks, count) : -1;
+    const struct evidence_rank *rank =
+        best ? evidence_rank_of(evidence, best->process.pid, ranks, count) : NULL;
     *ret_summary = best ? evidence_summary(best, rank, counts) : text_format("no process is left");
     free(best);
     json_t *json = told_evidence_to_json(

@@ -18,7 +18,7 @@ enum { EVIDENCE_PROCESSES_MAX = 32 };
 
 struct evidence_rank {
     pid_t pid;
-    int rank; /* -1: the process has no rank */
+    int rank, group; /* -1: the process has no such number */
 };
 
 struct evidence;

@@ -25,6 +25,8 @@ static char *outlier_who(const struct told_process *process)
     text_add(&text, process->name ? process->name : "a process");
     if (process->rank >= 0)
         text_addf(&text, " of rank %lld", (long long)process->rank);
+    if (process->group >= 0)
+        text_addf(&text, " of group %lld", (long long)process->group);
     text_addf(&text, " (pid %lld)", (long long)process->pid);
     return text_steal(&text);
 }

@@ -169,12 +169,14 @@ static int node_run_start_observer(struct node_run *run, struct error *err)
 
 static void node_run_start_watchdog(struct node_run *run)
 {
+    enum assignment_launch launch = run->assignment->launch;
     const struct watchdog_options options = {
         .loop = run->options.loop,
         .crew = run->crew,
         .observer = run->observer,
         .journal = run->journal,
-        .has_groups = run->assignment->launch == ASSIGNMENT_LAUNCH_GROUP,
+        .has_ranks = !run->joined && launch == ASSIGNMENT_LAUNCH_RANK,
+        .has_groups = !run->joined && launch == ASSIGNMENT_LAUNCH_GROUP,
         .hang_s = run->assignment->hang_s,
         .folder = run->options.node_index == 0 ? run->assignment->file.out_dir : NULL,
         .program = run->options.program,

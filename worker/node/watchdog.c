@@ -304,7 +304,11 @@ static void watchdog_examine_done(uv_timer_t *timer)
     count = count < WATCHDOG_RANKS_MAX ? count : WATCHDOG_RANKS_MAX;
     for (unsigned i = 0; i < count; i++) {
         const struct crew_rank *rank = crew_rank(watchdog->options.crew, i);
-        ranks[i] = (struct evidence_rank){rank->pid, (int)rank->rank};
+        ranks[i] = (struct evidence_rank){
+            .pid = rank->pid,
+            .rank = watchdog->options.has_ranks ? (int)rank->rank : -1,
+            .group = watchdog->options.has_groups ? (int)rank->rank : -1,
+        };
     }
     free(watchdog->summary);
     json_decref(watchdog->found);

@@ -29,6 +29,7 @@ struct watchdog_options {
     const struct crew *crew;
     const struct observer *observer;
     struct journal *journal;
+    bool has_ranks;           /* the numbers of the crew are ranks of the program */
     bool has_groups;          /* the crew consists of independent programs */
     int hang_s;               /* for hang_init() */
     const char *folder;       /* the folder of checkpoints; NULL: another node watches it */
