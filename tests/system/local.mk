@@ -12,10 +12,12 @@ EXTRA_DIST += tests/system/sbatch.bats tests/system/sandbox.bats tests/system/wo
 
 TESTS += tests/system/worker_host.bats tests/system/worker_preflight.bats
 TESTS += tests/system/worker_space.bats tests/system/worker_container.bats
+TESTS += tests/system/worker_stops.bats
 EXTRA_DIST += tests/system/worker.bats tests/system/worker_requeue.bats \
 	tests/system/worker_host.bats tests/system/worker_slurm.bats \
 	tests/system/worker_preflight.bats tests/system/worker_limit.bats \
-	tests/system/worker_space.bats tests/system/worker_container.bats tests/system/worker
+	tests/system/worker_space.bats tests/system/worker_container.bats \
+	tests/system/worker_stops.bats tests/system/worker
 TESTS += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
 EXTRA_DIST += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
 

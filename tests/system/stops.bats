@@ -20,7 +20,7 @@ teardown() {
     home_down
 }
 
-# Counts from its last save. At SIGTERM it takes 2 s to save, and prints how many signals it got.
+# Counts from its last save. At the stop signal it takes 2 s to save, and prints how often it came.
 write_program() {
     cat <<'PROGRAM'
 import os, signal, subprocess, sys, time
@@ -29,7 +29,7 @@ if len(words) + 1 < len(sys.argv):
     subprocess.Popen(["srun", "--overlap", "sleep", "1000"])
 name = os.environ["PHASED_OUT"] + "/" + (words[0] if words else os.environ["SLURM_PROCID"])
 told = []
-signal.signal(signal.SIGTERM, lambda *_: told.append(1))
+signal.signal(getattr(signal, "SIG" + os.environ.get("PHASED_STOP_SIGNAL", "TERM")), lambda *_: told.append(1))
 step = int(open(name + ".saved").read()) if os.path.exists(name + ".saved") else 0
 print(step, file=open(name + ".began", "a"))
 while not told and not os.path.exists(name + ".enough"):
@@ -69,7 +69,7 @@ script() {
 }
 
 # The programs of each shape.
-declare -gA programs=([plain]='0 1' [steps]=0 [nested]=0 [trap]=0 [beside]=0 [phase]=0 [launcher]='0 1 2 3')
+declare -gA programs=([plain]='0 1' [steps]=0 [nested]=0 [timed]=0 [trap]=0 [beside]=0 [phase]=0 [launcher]='0 1 2 3')
 
 shape() {
     case $1 in
@@ -82,6 +82,7 @@ srun touch "$PHASED_OUT/after"
 BODY
         ;;
     nested) script --nodes=1 --ntasks=1 <<<"bash -c 'bash -c \"srun python3 train.py; true\"; true'" ;;
+    timed) script --nodes=1 --ntasks=1 <<<'timeout 1000 srun python3 train.py' ;;
     trap) # srun kills its program when it gets TERM
         script --nodes=1 --ntasks=1 <<'BODY'
 cat >"$PHASED_OUT/train.sh" <<'INNER'
@@ -244,6 +245,30 @@ SPEC
     phasectl hold "${workflows[mute]}/train"
     eventually 60 state "${workflows[mute]}/train" held # before its srun would be killed
     [ "$(cat "$(out mute)/0.told")" = 1 ]
+}
+
+@test "programs of a launcher under srun save at USR1, which the launcher does not know" {
+    phasectl daemon start
+    cat >launch.py <<'LAUNCHER'
+import subprocess
+programs = [subprocess.Popen(["timeout", "1000", "python3", "train.py", name], start_new_session=True) for name in "01"]
+for program in programs:
+    program.wait()
+LAUNCHER
+    cat >users.yaml <<'SPEC'
+name: users
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    launch: node
+    run: srun --overlap --nodes=1 --ntasks=1 python3 launch.py
+    checkpoint: {path: "$PHASED_OUT/{step}.saved", stop_signal: USR1, save_time: 10m}
+SPEC
+    workflows[users]=$(phasectl submit users.yaml | grep -oE '[0-9]+' | head -n 1)
+    for program in 0 1; do eventually 60 test -s "$(out users)/$program.began"; done
+    phasectl hold "${workflows[users]}/train"
+    eventually 60 state "${workflows[users]}/train" held
+    [ "$(cat "$(out users)"/?.told | xargs)" = '1 1' ]
 }
 
 @test "holding a phase leaves the srun of a phase beside it alone" {

@@ -67,3 +67,18 @@ RM
     [ -z "$(ls "$home/tmp")" ]
     [ "$(grep -cx 'has owner' "$home/notes")" = 2 ] # the file by which a later run finds the rest goes last
 }
+
+@test "a program under timeout in a container saves when it is stopped" {
+    start_daemon
+    new_run 1 "{\"container\": {\"image\": \"$home/image.sif\", \"runtime\": \"apptainer\", \"mounts\": []},
+        \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"stop_signal\": \"TERM\", \"save_time_s\": 600},
+        \"run\": $(script 'timeout 1000 bash -c '\''trap "echo 1 >$PHASED_OUT/ckpt_7; exit 0" TERM
+            echo ready; while :; do sleep 0.2 || true; done'\''')}" \
+        "{\"environment\": {\"PATH\": \"$home/bin:$PATH\", \"NOTES\": \"$home/notes\"}}"
+    lead_path=$home/bin:$PATH
+    start_lead 1
+    await grep -q ready "$home/phase/1/log/rank-0.log"
+    command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
+    await_lead 1
+    [ "$(journal 1 n1 'select(.type == "checkpoint") | .step')" = 7 ]
+}

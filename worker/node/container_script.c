@@ -125,8 +125,9 @@ static void container_add_program(struct text *text, const struct container_orde
     }
     if (order->stop_number != SIGTERM)
         text_add(&script, "trap '' TERM\n");
-    text_addf(&script, "trap 'exit %d' %s\n. \"$0\"", CONTAINER_EXIT_BY_SIGNAL + order->stop_number,
-              order->stop_signal);
+    /* A bash with a trap for its exit does not pass the signal on (processes_choose()). */
+    text_addf(&script, "trap : EXIT\ntrap 'exit %d' %s\n. \"$0\"",
+              CONTAINER_EXIT_BY_SIGNAL + order->stop_number, order->stop_signal);
     text_addf(text, "%s-eu -o pipefail -c ", bash);
     text_add_quoted(text, text_string(&script));
     text_add(text, " ");

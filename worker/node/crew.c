@@ -121,7 +121,7 @@ static void crew_signal_all(const struct crew *crew, int number)
 {
     bool is_early = !crew->is_killing || clock_steady_ms() - crew->kill_ms < CREW_RUNTIME_MS;
     bool is_spared = crew->options.container && is_early;
-    (void)processes_signal(0, is_spared ? crew_runtime : NULL, number);
+    (void)processes_signal(is_spared ? crew_runtime : NULL, number);
 }
 
 /* The ranks must have the signal already: this function reads the environments of processes, and a
@@ -182,8 +182,7 @@ static void crew_kill_within(struct crew *crew, int64_t delay_ms)
         uv_timer_start(&crew->ladder, crew_ladder_done, (uint64_t)delay_ms, 0);
 }
 
-/* Signals the process group of each rank. Launchers pass the signal on to the sessions that they
- * have made. */
+/* Signals what processes_choose() chooses for each rank. */
 static void crew_signal(struct crew *crew)
 {
     int number = crew->options.assignment->stop_signal;
@@ -191,12 +190,12 @@ static void crew_signal(struct crew *crew)
         return; /* the ranks have this signal already */
     /* A container of podman is a session of its own. Podman itself would signal only the first
      * process of the container. */
-    bool is_inside = crew_has_podman(crew) && processes_signal_children("conmon", number);
+    bool is_inside = crew_has_podman(crew) && processes_stop_children("conmon", number);
     const char *const *spared = is_inside                 ? crew_runtime
                                 : crew->options.container ? crew_mounts
                                                           : NULL;
     for (unsigned i = 0; i < crew->count; i++)
-        (void)processes_signal(crew->members[i].rank.pid, spared, number); /* may be over */
+        (void)processes_stop(crew->members[i].rank.pid, spared, number); /* may be over */
 }
 
 static void crew_expect_done(uv_timer_t *timer)
@@ -477,10 +476,10 @@ static void crew_set_strangers_apart(struct crew *crew)
     crew->began = processes_now();
     if (!crew->has_strangers)
         return;
-    (void)processes_signal(0, NULL, SIGKILL);
+    (void)processes_signal(NULL, SIGKILL);
     crew->began = processes_now() + 1;
     do {
-        (void)processes_signal(0, NULL, SIGKILL); /* processes that were forked meanwhile */
+        (void)processes_signal(NULL, SIGKILL); /* processes that were forked meanwhile */
         (void)poll(NULL, 0, 1);
     } while (processes_now() < crew->began);
 }
@@ -587,7 +586,7 @@ void crew_close(struct crew *crew)
     if (!crew)
         return;
     if (!crew->is_gone)
-        (void)processes_signal(0, NULL, SIGKILL);
+        (void)processes_signal(NULL, SIGKILL);
     (void)job_steps_signal(crew->options.assignment->file.run_dir, SIGKILL);
     crew->is_gone = true;
     for (unsigned i = 0; i < crew->count; i++)

@@ -105,21 +105,25 @@ static const struct process *job_steps_find(const struct process *list, size_t c
     return NULL;
 }
 
-/* Whether the process is in the group of a process that slurmstepd has started. All processes of a
- * job step are in one group, except processes that have left it. If /proc hides the processes of
- * other users (hidepid), slurmstepd is the parent that cannot be seen. */
-static bool job_steps_is_meant(const struct process *all, size_t all_count,
-                               const struct process *list, size_t count,
-                               const struct process *process)
+/* Chooses the processes that must get the stop signal, by the groups of the processes that
+ * slurmstepd has started. All processes of a job step are in one group, except processes that have
+ * left it. If /proc hides the processes of other users (hidepid), slurmstepd is the parent that
+ * cannot be seen. */
+static bool *job_steps_choose(const struct process *all, size_t all_count,
+                              const struct process *list, size_t count, int number)
 {
+    bool *is_chosen = xcalloc(count + 1, sizeof *is_chosen);
     for (size_t i = 0; i < count; i++) {
         const struct process *parent = job_steps_find(all, all_count, list[i].parent);
         bool is_slurms =
             parent ? text_equal(parent->name, JOB_STEPS_SLURMSTEPD) : list[i].parent > 1;
-        if (list[i].process_group == process->process_group && is_slurms)
-            return true;
+        bool *is_meant =
+            is_slurms ? processes_choose(list, count, list[i].process_group, number) : NULL;
+        for (size_t k = 0; is_meant && k < count; k++)
+            is_chosen[k] |= is_meant[k];
+        free(is_meant);
     }
-    return false;
+    return is_chosen;
 }
 
 /* Whether slurmstepd has forked the process, and the process has not become its program yet. Then
@@ -189,13 +193,11 @@ unsigned job_steps_signal(const char *run_dir, int number)
         return 0;
     struct process *all = processes_all(&all_count);
     struct process *list = job_steps_list(run_dir, all, all_count, &count);
-    for (size_t i = 0; i < count; i++) {
-        bool is_meant =
-            number == SIGKILL || (!processes_is_srun(&list[i]) &&
-                                  job_steps_is_meant(all, all_count, list, count, &list[i]));
-        if (is_meant && kill(list[i].pid, number) == 0)
+    bool *is_chosen = job_steps_choose(all, all_count, list, count, number);
+    for (size_t i = 0; i < count; i++)
+        if ((number == SIGKILL || is_chosen[i]) && kill(list[i].pid, number) == 0)
             signalled++;
-    }
+    free(is_chosen);
     free(list);
     free(all);
     return signalled;

@@ -20,9 +20,8 @@
  * job step. */
 void job_steps_know_heir(pid_t heir);
 
-/* Signals the processes that Slurm has started in these job steps, and their process groups.
- * Launchers pass the signal on to the sessions that they have made. SIGKILL goes to all processes.
- * Returns how many processes were signalled. */
+/* Signals what processes_choose() chooses for the processes that Slurm has started in these job
+ * steps. SIGKILL goes to all processes. Returns how many processes were signalled. */
 unsigned job_steps_signal(const char *run_dir, int number);
 
 #endif

@@ -35,12 +35,12 @@ int processes_adopt(struct error *err)
     return 0;
 }
 
-/* Reads "pid (name) state ppid pgrp ...". The name may contain anything, so it ends at the last
- * parenthesis. */
+/* Reads "pid (name) state ppid pgrp session ...". The name may contain anything, so it ends at the
+ * last parenthesis. */
 static bool process_parse(const char *path, struct process *ret_process)
 {
     char text[1024], state;
-    int parent, process_group;
+    int parent, process_group, session;
     unsigned threads;
     unsigned long long user, system, started;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -54,12 +54,13 @@ static bool process_parse(const char *path, struct process *ret_process)
     const char *name = strchr(text, '('), *end = strrchr(text, ')');
     if (!name || !end ||
         sscanf(end + 1,
-               " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %u %*d %llu",
-               &state, &parent, &process_group, &user, &system, &threads, &started) != 7)
+               " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %u %*d %llu",
+               &state, &parent, &process_group, &session, &user, &system, &threads, &started) != 8)
         return false;
     *ret_process = (struct process){.pid = (pid_t)strtol(text, NULL, 10),
                                     .parent = parent,
                                     .process_group = process_group,
+                                    .session = session,
                                     .state = state,
                                     .threads = threads,
                                     .ticks = user + system,
@@ -212,19 +213,26 @@ bool processes_is_srun(const struct process *process)
     return text_equal(process->name, "srun");
 }
 
-/* Whether the process has a handler for the signal, and so does not just die. */
-static bool processes_catches(pid_t pid, int number)
+/* Returns the signals that the process takes in a handler or by sigwait(), and that so do not just
+ * end it. */
+static unsigned long long processes_taken(pid_t pid)
 {
     char path[64], line[256];
-    unsigned long long caught = 0;
+    unsigned long long blocked = 0, caught = 0;
     (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid); /* fits */
     FILE *file = fopen(path, "re");
     while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "SigCgt: %llx", &caught) == 1)
+        if (sscanf(line, "SigBlk: %llx", &blocked) != 1 &&
+            sscanf(line, "SigCgt: %llx", &caught) == 1)
             break;
     if (file)
         (void)fclose(file);
-    return caught >> (number - 1) & 1;
+    return blocked | caught;
+}
+
+static bool processes_has(unsigned long long signals, int number)
+{
+    return signals >> (number - 1) & 1;
 }
 
 static bool processes_waits_for_srun(const struct process *family, size_t count, size_t waiter)
@@ -254,19 +262,6 @@ static bool processes_is_shell(const struct process *process)
     return is_shell;
 }
 
-/* Whether the process must not get the signal, because it is an srun or waits for an srun. A
- * process that waits must live until the program under srun has saved. Without a handler, the
- * signal would end the process. The trap of a shell may pass SIGTERM on to srun. At a preemption,
- * Slurm does not signal the shell of a batch script either. */
-static bool processes_is_spared(const struct process *family, size_t count, size_t member,
-                                int number)
-{
-    const struct process *process = &family[member];
-    return number != SIGKILL && processes_waits_for_srun(family, count, member) &&
-           (processes_is_srun(process) || (number == SIGTERM && processes_is_shell(process)) ||
-            !processes_catches(process->pid, number));
-}
-
 static bool processes_is_named(const struct process *process, const char *const *names)
 {
     for (; names && *names; names++)
@@ -275,23 +270,164 @@ static bool processes_is_named(const struct process *process, const char *const 
     return false;
 }
 
-unsigned processes_signal(pid_t process_group, const char *const *names, int number)
+/* GNU timeout makes a process group and passes signals on to it. If timeout got a stop signal, its
+ * command would get the signal twice; and an srun in place of the command would kill its program.
+ */
+static bool processes_is_timeout(const struct process *process)
+{
+    static const char *const names[] = {"timeout", NULL};
+    return processes_is_named(process, names);
+}
+
+/* Whether the process must not get the signal, because it is a timeout or an srun, or waits for an
+ * srun. A process that waits must live until the program under srun has saved. Without a handler,
+ * the signal would end the process. The trap of a shell may pass SIGTERM on to srun. At a
+ * preemption, Slurm does not signal the shell of a batch script either. */
+static bool processes_is_spared(const struct process *family, size_t count, size_t member,
+                                int number)
+{
+    const struct process *process = &family[member];
+    if (number == SIGKILL || processes_is_timeout(process))
+        return number != SIGKILL;
+    return processes_waits_for_srun(family, count, member) &&
+           (processes_is_srun(process) || (number == SIGTERM && processes_is_shell(process)) ||
+            !processes_has(processes_taken(process->pid), number));
+}
+
+static unsigned processes_send(const struct process *family, size_t count, size_t member,
+                               const char *const *names, int number)
+{
+    return !processes_is_named(&family[member], names) &&
+           !processes_is_spared(family, count, member, number) &&
+           kill(family[member].pid, number) == 0;
+}
+
+unsigned processes_signal(const char *const *names, int number)
 {
     size_t count;
     unsigned signalled = 0;
     struct process *family = processes_family(getpid(), &count);
-    for (size_t member = 0; member < count; member++) {
-        bool is_meant = (!process_group || family[member].process_group == process_group) &&
-                        !processes_is_named(&family[member], names) &&
-                        !processes_is_spared(family, count, member, number);
-        if (is_meant && kill(family[member].pid, number) == 0)
-            signalled++;
-    }
+    for (size_t member = 0; member < count; member++)
+        signalled += processes_send(family, count, member, names, number);
     free(family);
     return signalled;
 }
 
-unsigned processes_signal_children(const char *name, int number)
+/* --- Who hears of a stop ---------------------------------------------------------------------- */
+
+/* What is known about a process of a list. */
+struct hearing {
+    size_t parent; /* its index; the size of the list: the parent is not in the list */
+    bool is_shell;
+    bool answers;     /* it has a handler of its own for the signal */
+    bool is_reached;  /* no other process passes the signal on to it */
+    bool has_answer;  /* a descendant answers */
+    bool is_launcher; /* a child answers in a process group of its own */
+};
+
+static void hearing_learn(const struct process *list, size_t count, size_t i, int number,
+                          struct hearing *ret_hearing)
+{
+    unsigned long long taken = processes_taken(list[i].pid);
+    struct hearing hearing = {.is_shell = processes_is_shell(&list[i])};
+    /* A shell with a trap for its exit takes all signals that would end it, and just ends. */
+    hearing.answers = processes_has(taken, number) && !processes_is_timeout(&list[i]) &&
+                      !processes_is_srun(&list[i]) &&
+                      !(hearing.is_shell && processes_has(taken, SIGXCPU));
+    while (hearing.parent < count && list[hearing.parent].pid != list[i].parent)
+        hearing.parent++;
+    *ret_hearing = hearing;
+}
+
+/* Whether the process that has made the group of this process has a handler for the signal. Then it
+ * passes the signal on if the group needs it. With `is_first`, a process above this process in the
+ * group counts, too: a data loader may have inherited the handler of its trainer. */
+static bool hearing_is_left(const struct process *list, size_t count, const struct hearing *all,
+                            size_t i, bool is_first)
+{
+    for (size_t at = i, parent; (parent = all[at].parent) < count; at = parent) {
+        bool is_maker = list[parent].process_group != list[i].process_group;
+        if (is_maker || (is_first && all[parent].answers))
+            return all[parent].answers;
+    }
+    return false;
+}
+
+static bool hearing_is_below(const struct process *list, size_t count, const struct hearing *all,
+                             size_t i, pid_t process_group)
+{
+    while (i < count && list[i].process_group != process_group)
+        i = all[i].parent;
+    return i < count;
+}
+
+/* Notes a process that answers in all processes above it. */
+static void hearing_note_answer(const struct process *list, size_t count, struct hearing *all,
+                                size_t i)
+{
+    for (size_t parent; (parent = all[i].parent) < count; i = parent) {
+        all[parent].has_answer = true;
+        all[parent].is_launcher |= list[parent].process_group != list[i].process_group;
+    }
+}
+
+/* Sets which processes are reached. Returns whether one that is not just a shell of the script
+ * answers. */
+static bool hearing_reach(const struct process *list, size_t count, struct hearing *all,
+                          pid_t process_group, bool is_users)
+{
+    pid_t session = process_group; /* unless a process of the group tells another */
+    bool has_program = false;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].process_group == process_group)
+            session = list[i].session;
+    for (size_t i = 0; i < count; i++) {
+        bool is_foreign = list[i].session != session;
+        bool may_be = !is_foreign || (is_users && all[i].answers &&
+                                      hearing_is_below(list, count, all, i, process_group));
+        all[i].is_reached = list[i].process_group == process_group ||
+                            (may_be && !hearing_is_left(list, count, all, i, is_foreign));
+        has_program |= all[i].is_reached && all[i].answers && (is_foreign || !all[i].is_shell);
+    }
+    return has_program;
+}
+
+bool *processes_choose(const struct process *list, size_t count, pid_t process_group, int number)
+{
+    bool is_users = number == SIGUSR1 || number == SIGUSR2;
+    bool *is_chosen = xcalloc(count + 1, sizeof *is_chosen);
+    struct hearing *all = xcalloc(count + 1, sizeof *all);
+    for (size_t i = 0; i < count; i++)
+        hearing_learn(list, count, i, number, &all[i]);
+    bool has_program = hearing_reach(list, count, all, process_group, is_users);
+    for (size_t i = 0; i < count; i++)
+        if (all[i].is_reached && all[i].answers)
+            hearing_note_answer(list, count, all, i);
+    for (size_t i = 0; i < count; i++) {
+        bool is_in_the_way = all[i].has_answer && (all[i].is_shell || !all[i].is_launcher);
+        bool is_helper = is_users && has_program && !all[i].answers && !is_in_the_way;
+        is_chosen[i] = all[i].is_reached && !is_helper && !processes_is_srun(&list[i]) &&
+                       !processes_is_timeout(&list[i]);
+    }
+    free(all);
+    return is_chosen;
+}
+
+unsigned processes_stop(pid_t process_group, const char *const *names, int number)
+{
+    size_t count;
+    unsigned signalled = 0;
+    struct process *family = processes_family(getpid(), &count);
+    bool *is_chosen = processes_choose(family, count, process_group, number);
+    for (size_t member = 0; member < count; member++)
+        if (is_chosen[member])
+            signalled += processes_send(family, count, member, names, number);
+    free(is_chosen);
+    free(family);
+    return signalled;
+}
+
+unsigned processes_stop_children(const char *name, int number)
 {
     const char *const names[] = {name, NULL};
     size_t count;
@@ -302,7 +438,7 @@ unsigned processes_signal_children(const char *name, int number)
             continue;
         for (size_t i = 0; i < count; i++)
             if (family[i].parent == family[parent].pid && family[i].pid == family[i].process_group)
-                signalled += processes_signal(family[i].process_group, NULL, number);
+                signalled += processes_stop(family[i].process_group, NULL, number);
     }
     free(family);
     return signalled;
@@ -311,7 +447,7 @@ unsigned processes_signal_children(const char *name, int number)
 void processes_end_all(void)
 {
     int status;
-    for (unsigned i = 0; i < PROCESSES_END_TRIES && processes_signal(0, NULL, SIGKILL); i++) {
+    for (unsigned i = 0; i < PROCESSES_END_TRIES && processes_signal(NULL, SIGKILL); i++) {
         (void)poll(NULL, 0, PROCESSES_END_MS);
         while (processes_reap(&status, NULL) > 0)
             ;

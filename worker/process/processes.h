@@ -17,7 +17,7 @@ struct error;
 enum { PROCESS_NAME_SIZE = 64 };
 
 struct process {
-    pid_t pid, parent, process_group;
+    pid_t pid, parent, process_group, session;
     char state; /* as in ps: R, S, D, T, ... */
     unsigned threads;
     uint64_t ticks;   /* of processor time until now */
@@ -64,16 +64,35 @@ char *process_environment(pid_t pid, size_t *ret_size);
 /* Returns the value of a variable in such an environment, or NULL. */
 const char *process_variable(const char *environment, size_t size, const char *name);
 
-/* Signals the descendants of the calling process in one process group, or all if `process_group` is
- * 0. Leaves out processes with one of `names`, a list that ends with NULL; or NULL. An srun gets
- * only SIGKILL. A process that waits for an srun gets another signal only if it has a handler for
- * it, and a shell that waits gets no SIGTERM. Returns how many processes were signalled. Unlike
- * kill(), this cannot hit a foreign process when the number of an ended group is in use again. A
- * process that is forked meanwhile may be missed, so signal again when a child ends. */
-unsigned processes_signal(pid_t process_group, const char *const *names, int number);
+/* Signals all descendants of the calling process. Leaves out processes with one of `names`, a list
+ * that ends with NULL; or NULL. A timeout and an srun get only SIGKILL. A process that waits for an
+ * srun gets another signal only if it has a handler for it, and a shell that waits gets no SIGTERM.
+ * Returns how many processes were signalled. Unlike kill(), this cannot hit a foreign process when
+ * the number of an ended group is in use again. A process that is forked meanwhile may be missed,
+ * so signal again when a child ends. */
+unsigned processes_signal(const char *const *names, int number);
 
-/* Like processes_signal(), for the process groups of the children of processes with this name. */
-unsigned processes_signal_children(const char *name, int number);
+/* Chooses from a list the processes that must get the stop signal of a program, so that each part
+ * of the program gets it once. `process_group` is the group of the program's first process, which
+ * has started the others. The caller frees the list of choices.
+ *
+ * - The processes of this group get the signal, and so do those of other groups in its session, as
+ *   timeout and `set -m` make them. If the process that has made a group has a handler, the group
+ * is left to it, because it passes the signal on if the group needs it.
+ * - Other sessions belong to launchers, which pass SIGTERM and SIGINT on, or to services that must
+ *   live until the program has saved. But launchers such as torchrun do not pass SIGUSR1 and
+ * SIGUSR2 on. So the first process in a group of another session that has a handler gets these
+ * signals, by the same rule.
+ * - If a process has a handler for SIGUSR1 or SIGUSR2, these signals end neither the launcher that
+ *   has made its group nor its helpers. Other processes that wait for it, such as shells, end, so
+ *   that a script does not go on after the stop. */
+bool *processes_choose(const struct process *list, size_t count, pid_t process_group, int number);
+
+/* Signals the chosen descendants of the calling process; otherwise like processes_signal(). */
+unsigned processes_stop(pid_t process_group, const char *const *names, int number);
+
+/* Like processes_stop(), for the process groups of the children of processes with this name. */
+unsigned processes_stop_children(const char *name, int number);
 
 /* Kills all descendants, also those that are forked meanwhile. Returns when no descendant is left,
  * or after about 10 s, because a process may be stuck in the kernel. */
