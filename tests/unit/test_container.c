@@ -116,24 +116,27 @@ static void values_of_env_reach_the_container_and_no_argument(void **state)
     char *program = text_format("%s/podman", folder), *run_dir = text_format("%s/train/1", folder);
     assert_int_equal(file_replace(program, "", 0, 0700, NULL), 0);
     struct assignment assignment = {
-        .spec = json_pack("{s:{s:s, s:s}, s:{s:s, s:s, s:s}}", "container", "image", "ubuntu:24.04",
-                          "runtime", "auto", "env", "HOME", "(secret)", "LD_KEY", "(secret)",
-                          "MINE", "yes"),
+        .spec = json_pack("{s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s}}", "container", "image",
+                          "ubuntu:24.04", "runtime", "auto", "env", "HOME", "(secret)", "LD_KEY",
+                          "(secret)", "MINE", "yes", "TMPDIR", "/in/the/image"),
         .secrets = json_pack("{s:[s, s]}", "HOME", "/in/the/image", "/at/the/node"),
         .file = {.run_dir = run_dir,
                  .out_dir = folder,
-                 .environment = json_pack("{s:s}", "HOME", "(secret 2)")},
+                 .environment = json_pack("{s:s, s:s}", "HOME", "(secret 2)", "TMPDIR", "/login")},
         .stop_signal_name = "TERM",
         .stop_signal = SIGTERM,
     };
     uv_loop_init(&loop);
+    (void)setenv("TMPDIR", folder, 1); /* as Slurm sets it for the agent */
     environment_set(&environment, "PATH", folder);
-    environment_set(&environment, "TMPDIR", folder);
+    environment_set(&environment, "TMPDIR", "/in/the/image");
     environment_set(&environment, "HOME", "/in/the/image"); /* without LD_KEY, which is missing */
     environment_set(&environment, "MINE", "yes");
     assert_int_equal(container_new(&assignment, &environment, &loop, &container, &err), 0);
     assert_string_equal(environment_get(&environment, "HOME"), "/at/the/node");
     assert_string_equal(environment_get(&environment, "PHASED_EXPORT_HOME"), "/in/the/image");
+    assert_string_equal(environment_get(&environment, "TMPDIR"), folder);
+    assert_string_equal(environment_get(&environment, "PHASED_EXPORT_TMPDIR"), "/in/the/image");
     char *script = container_start(container, "/run.sh");
     assert_non_null(strstr(script, "--env 'PHASED_EXPORT_HOME'"));
     assert_non_null(

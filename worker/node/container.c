@@ -7,6 +7,7 @@
 #include "lib/secrets.h"
 #include "lib/spec/container.h"
 #include "lib/text.h"
+#include "worker/node/rank_environment.h"
 #include "worker/process/child.h"
 #include "worker/process/environment.h"
 #include "worker/protocol/assignment.h"
@@ -216,8 +217,11 @@ void container_move_env(const struct assignment *assignment, struct environment 
         char *export = text_format(CONTAINER_EXPORT "%s", name);
         environment_set(environment, export, set);
         free(export);
-        const char *host = json_string_value(json_object_get(assignment->file.environment, name));
-        host = host ? secrets_value(assignment->secrets, name, host) : NULL;
+        const json_t *captured = assignment->file.environment;
+        const char *shell = json_string_value(json_object_get(captured, name));
+        const char *host = rank_environment_is_of_job(name, captured) ? getenv(name) : NULL;
+        if (!host && shell)
+            host = secrets_value(assignment->secrets, name, shell);
         environment_unset(environment, name);
         if (host)
             environment_set(environment, name, host);

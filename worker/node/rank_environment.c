@@ -73,7 +73,7 @@ static void rank_environment_add_captured(struct environment *environment,
 
 /* The batch job got the captured environment without the values of secrets. So any other difference
  * comes from the job: from TaskProlog, from a plugin of the site, or from Slurm itself. */
-static bool rank_environment_is_of_job(const char *name, const json_t *captured)
+bool rank_environment_is_of_job(const char *name, const json_t *captured)
 {
     if (environment_is_of(name, rank_environment_job_names))
         return true;

@@ -3,6 +3,9 @@
 #ifndef PHASED_WORKER_NODE_RANK_ENVIRONMENT_H
 #define PHASED_WORKER_NODE_RANK_ENVIRONMENT_H
 
+#include <jansson.h>
+#include <stdbool.h>
+
 struct assignment;
 struct environment;
 struct groups;
@@ -20,6 +23,9 @@ struct rank_place {
     const struct groups *groups; /* with launch: group, or NULL */
     const struct shards *shards; /* of these groups, or NULL */
 };
+
+/* Whether the job's value of the variable replaces the value in the `captured` environment. */
+bool rank_environment_is_of_job(const char *name, const json_t *captured);
 
 /* Builds what the ranks of this node have in common: the captured environment, the job's variables,
  * the spec's env, params, PHASED_*, and the meeting point. `job` is the agent's own environment. */
