@@ -478,9 +478,8 @@ static void a_run_keeps_the_start_that_its_job_had(void **state)
             world_event(world, EV_RUN_STARTED, "validate");
         world_requeues(world, "validate", 100 * i);
         struct core_event event = {.kind = EV_JOB_SEEN,
-                                   .allocation = (struct allocation *)allocation};
-        event.seen.restarts = i + 1;
-        event.seen.state = CLUSTER_JOB_PENDING;
+                                   .allocation = (struct allocation *)allocation,
+                                   .seen = {.restarts = i + 1, .state = CLUSTER_JOB_PENDING}};
         world_step(world, event);
         event.seen.started_ms = world->now_ms += 3600 * 1000;
         event.seen.state = CLUSTER_JOB_RUNNING;
