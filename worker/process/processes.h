@@ -78,11 +78,11 @@ unsigned processes_signal(const char *const *names, int number);
  *
  * - The processes of this group get the signal, and so do those of other groups in its session, as
  *   timeout and `set -m` make them. If the process that has made a group has a handler, the group
- * is left to it, because it passes the signal on if the group needs it.
+ *   is left to it, because it passes the signal on if the group needs it.
  * - Other sessions belong to launchers, which pass SIGTERM and SIGINT on, or to services that must
  *   live until the program has saved. But launchers such as torchrun do not pass SIGUSR1 and
- * SIGUSR2 on. So the first process in a group of another session that has a handler gets these
- * signals, by the same rule.
+ *   SIGUSR2 on. So the first process in a group of another session that has a handler gets these
+ *   signals, by the same rule.
  * - If a process has a handler for SIGUSR1 or SIGUSR2, these signals end neither the launcher that
  *   has made its group nor its helpers. Other processes that wait for it, such as shells, end, so
  *   that a script does not go on after the stop. */
