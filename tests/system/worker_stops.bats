@@ -79,23 +79,43 @@ LAUNCHER
 
 @test "a program in a process group of its own hears of a stop once" {
     local signal rank run=0
-    for signal in TERM USR1; do
+    for signal in TERM USR1 INT; do
         rm -rf "$home/out" && mkdir "$home/out"
         run=$((run + 1))
-        new_run $run "{\"resources\": {\"nodes\": 1, \"gpus\": 5}, \"checkpoint\": {\"path\": \"\$PHASED_OUT/{step}.told\",
+        new_run $run "{\"resources\": {\"nodes\": 1, \"gpus\": 6}, \"checkpoint\": {\"path\": \"\$PHASED_OUT/{step}.told\",
             \"stop_signal\": \"$signal\", \"save_time_s\": 600}, \"run\": $(script 'train="python3 train.py $RANK"
             case $RANK in
             0) timeout 1000 $train ;;
             1) timeout --foreground 1000 $train ;;
             2) set -m; $train & wait ;;
             3) set -m; $train & pid=$!; trap "kill -'$signal' -- -$pid" '$signal'; wait || wait ;;
-            4) trap "echo end" EXIT; timeout 1000 bash -c "$train; touch $PHASED_OUT/after" ;;
+            4) trap "echo end" EXIT; set -m
+               $train & pid=$!; trap "kill -'$signal' -- -$pid" '$signal'; wait || wait ;;
+            5) trap "echo end" EXIT; timeout 1000 bash -c "$train; touch $PHASED_OUT/after" ;;
             esac')}"
         start_lead $run
-        for rank in {0..4}; do await test -e "$home/out/$rank.ready"; done
+        for rank in {0..5}; do await test -e "$home/out/$rank.ready"; done
         command_lead $run 1 '{"verb": "stop", "why": "held"}'
         await_lead 1
-        [ "$(told {0..4})" = "1 1 1 1 1" ]
-        [ ! -e "$home/out/after" ]
+        [ "$(told {0..5})" = "1 1 1 1 1 1" ]
+        [ $signal = INT ] || [ ! -e "$home/out/after" ] # a shell goes on after INT, as at a terminal
     done
+}
+
+# As apptainer, which is written in Go: its starter takes all signals and passes them on.
+@test "a program without a handler ends at once, although a helper takes almost all signals" {
+    cat >"$home/starter.py" <<'STARTER'
+import os, signal, subprocess, sys
+program = subprocess.Popen(sys.argv[1:])
+for number in set(range(1, 32)) - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}:
+    signal.signal(number, lambda number, _: program.send_signal(number))
+open(os.environ["PHASED_OUT"] + "/ready", "w").close()
+sys.exit(program.wait() != 0)
+STARTER
+    new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/{step}.told\", \"stop_signal\": \"USR1\",
+        \"save_time_s\": 600}, \"run\": $(script 'python3 starter.py sleep 1000')}"
+    start_lead 1
+    await test -e "$home/out/ready"
+    command_lead 1 1 '{"verb": "stop", "why": "held"}'
+    await_lead 1 # the time for the save is longer
 }

@@ -226,7 +226,8 @@ void lead_requeue_over(void *context);
 /* Closes all handles, so that the loop ends. */
 void lead_close(struct lead *lead);
 
-/* lead_timer.c: starts the timer of the state. It stands still while the job is suspended. */
+/* lead_timer.c: starts the timer of the state. If it was due while the job was suspended, it gets
+ * its time once more. */
 void lead_set_timer(struct lead *lead, uv_timer_cb due, uint64_t after_ms);
 /* Whether the job was suspended when this time came. */
 bool lead_is_late(int64_t due_ms);

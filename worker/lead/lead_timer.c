@@ -1,5 +1,5 @@
 /* The timer of the lead's state. While Slurm suspends a job, the clock goes on and the job does
- * not. A timer that is much too late has stood still with the job, and gets its time once more. */
+ * not. A timer that is much too late was due in that time, and gets its time once more. */
 #include "worker/lead/lead_state.h"
 
 #include "lib/clock.h"

@@ -319,7 +319,9 @@ unsigned processes_signal(const char *const *names, int number)
 struct hearing {
     size_t parent; /* its index; the size of the list: the parent is not in the list */
     bool is_shell;
-    bool answers;     /* it has a handler of its own for the signal */
+    bool is_vague;    /* it takes almost all signals: a shell with a trap for EXIT, a Go program;
+                       * or it is a shell, and takes SIGINT */
+    bool answers;     /* it has a handler for the signal */
     bool is_reached;  /* no other process passes the signal on to it */
     bool has_answer;  /* a descendant answers */
     bool is_launcher; /* a child answers in a process group of its own */
@@ -330,25 +332,27 @@ static void hearing_learn(const struct process *list, size_t count, size_t i, in
 {
     unsigned long long taken = processes_taken(list[i].pid);
     struct hearing hearing = {.is_shell = processes_is_shell(&list[i])};
-    /* A shell with a trap for its exit takes all signals that would end it, and just ends. */
+    /* A shell takes SIGINT as long as it waits for a command. */
+    hearing.is_vague = processes_has(taken, SIGXCPU) || (hearing.is_shell && number == SIGINT);
     hearing.answers = processes_has(taken, number) && !processes_is_timeout(&list[i]) &&
-                      !processes_is_srun(&list[i]) &&
-                      !(hearing.is_shell && processes_has(taken, SIGXCPU));
+                      !processes_is_srun(&list[i]);
     while (hearing.parent < count && list[hearing.parent].pid != list[i].parent)
         hearing.parent++;
     *ret_hearing = hearing;
 }
 
 /* Whether the process that has made the group of this process has a handler for the signal. Then it
- * passes the signal on if the group needs it. With `is_first`, a process above this process in the
- * group counts, too: a data loader may have inherited the handler of its trainer. */
+ * passes the signal on if the group needs it. A shell that just waits for a timeout passes nothing
+ * on, although its trap for EXIT looks like a handler. With `is_first`, a process above this
+ * process in the group counts, too: a data loader may have inherited the handler of its trainer. */
 static bool hearing_is_left(const struct process *list, size_t count, const struct hearing *all,
                             size_t i, bool is_first)
 {
     for (size_t at = i, parent; (parent = all[at].parent) < count; at = parent) {
         bool is_maker = list[parent].process_group != list[i].process_group;
+        bool just_waits = all[parent].is_shell && all[parent].is_vague;
         if (is_maker || (is_first && all[parent].answers))
-            return all[parent].answers;
+            return all[parent].answers && !(just_waits && processes_is_timeout(&list[at]));
     }
     return false;
 }
@@ -371,8 +375,8 @@ static void hearing_note_answer(const struct process *list, size_t count, struct
     }
 }
 
-/* Sets which processes are reached. Returns whether one that is not just a shell of the script
- * answers. */
+/* Sets which processes are reached. Returns whether a program answers: neither a shell of the
+ * script, nor a process that takes almost all signals, such as the starter of a container. */
 static bool hearing_reach(const struct process *list, size_t count, struct hearing *all,
                           pid_t process_group, bool is_users)
 {
@@ -387,7 +391,8 @@ static bool hearing_reach(const struct process *list, size_t count, struct heari
                                       hearing_is_below(list, count, all, i, process_group));
         all[i].is_reached = list[i].process_group == process_group ||
                             (may_be && !hearing_is_left(list, count, all, i, is_foreign));
-        has_program |= all[i].is_reached && all[i].answers && (is_foreign || !all[i].is_shell);
+        has_program |= all[i].is_reached && all[i].answers && !all[i].is_vague &&
+                       (is_foreign || !all[i].is_shell);
     }
     return has_program;
 }

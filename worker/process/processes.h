@@ -85,7 +85,7 @@ unsigned processes_signal(const char *const *names, int number);
  *   signals, by the same rule.
  * - If a process has a handler for SIGUSR1 or SIGUSR2, these signals end neither the launcher that
  *   has made its group nor its helpers. Other processes that wait for it, such as shells, end, so
- *   that a script does not go on after the stop. */
+ *   that the script of a rank does not go on after the stop. */
 bool *processes_choose(const struct process *list, size_t count, pid_t process_group, int number);
 
 /* Signals the chosen descendants of the calling process; otherwise like processes_signal(). */
