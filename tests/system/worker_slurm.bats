@@ -145,8 +145,9 @@ preempt_training() {
     for run in 1 2 3; do
         new_run $run "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 5}, \"run\": $(script "${counting/end=60/end=1000000}")}" "$resume"
         if [ $run = 1 ]; then
-            # The signal comes when at most 57 s of the minute are left.
-            submit 1 -t 1 --signal=B:USR2@57
+            # The signal comes when at most 45 s of the minute are left. It would end a lead that has not
+            # yet begun: on a busy machine that takes seconds.
+            submit 1 -t 1 --signal=B:USR2@45
         else
             command_lead $((run - 1)) 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/$run\", \"when\": \"ended\"}"
             await restarts_are $((run - 1))
