@@ -96,9 +96,15 @@ static void provenance_add_sum(json_t *provenance)
 
 static void provenance_add_changes(json_t *provenance)
 {
-    /* The configuration of git cannot change what is printed, and cannot hide submodules. */
+    /* The configuration of git cannot hide changes, and `git apply` understands the text. */
     static const char *const diff[] = {"git",
                                        "--no-optional-locks",
+                                       "-c",
+                                       "diff.relative=false",
+                                       "-c",
+                                       "diff.noprefix=false",
+                                       "-c",
+                                       "diff.mnemonicPrefix=false",
                                        "diff",
                                        "--binary",
                                        "--no-color",
@@ -168,9 +174,10 @@ json_t *provenance_capture_code(void)
         (void)provenance_take(provenance, "branch",
                               provenance_line(branch, NULL)); /* no branch: HEAD is detached */
         provenance_add_changes(provenance);
-    } else if (provenance_has_repository()) {
-        (void)provenance_take(provenance, "diff_note",
-                              text_format("no commit is known: %s", err.message));
+    } else if (provenance_has_repository() &&
+               !provenance_take(provenance, "diff_note",
+                                text_format("no commit is known: %s", err.message))) {
+        (void)provenance_take(provenance, "diff_note", xstrdup("no commit is known"));
     }
     return provenance;
 }

@@ -374,6 +374,17 @@ make_repository() {
     second=$(fingerprint live)
     [ -n "$second" ]
     [ "$second" != "$first" ]
+    echo x >train.sh
+    git add -A
+    git commit -qm b
+    mkdir below && cd below
+    for key in diff.relative=true diff.noprefix=true; do # the changes are those of the whole repository
+        git config "${key%=*}" "${key#*=}"
+    done
+    first=$(fingerprint live)
+    echo z >>../train.sh
+    [ "$(fingerprint live)" != "$first" ]
+    grep -F 'diff --git a/train.sh b/train.sh' <(phasectl show --diff "$(record 'SELECT max(id) FROM workflow')")
 }
 
 # git refuses a repository of another person, for example.
