@@ -256,7 +256,7 @@ static int logs_once(const struct logs *logs, struct logs_target *target, struct
 /* --- Following -------------------------------------------------------------------------------- */
 
 /* `next` is the newest run. Several runs may have begun since the followed run: takes the first of
- * them. */
+ * them, or the newest if no daemon can list them. */
 static int logs_first_after(const struct logs *logs, const struct logs_target *target,
                             struct address *next, struct error *err)
 {
@@ -272,7 +272,7 @@ static int logs_first_after(const struct logs *logs, const struct logs_target *t
     int status = client_get(logs->cli, &json, err, "/v1/runs?workflow=%llu",
                             (unsigned long long)next->workflow);
     if (status < 0)
-        return status;
+        return client_may_retry(status) ? 0 : status;
     (void)address_text(&target->run, before);
     json_array_foreach(json_object_get(json, "runs"), i, run) /* the newest first */
     {
