@@ -85,12 +85,14 @@ bool allocation_outlives_cancel(const struct core_event *event)
            (lasted_ms < 0 || lasted_ms >= CANCEL_AGAIN_MS);
 }
 
-/* The state comes first because that is fast; allocation_is_idle() looks at all runs. */
+/* The states come first because that is fast; the rest looks at all runs. */
 bool allocation_is_left_running(const struct allocation *allocation, const struct core_event *event)
 {
+    if (event->seen.state != CLUSTER_JOB_RUNNING || allocation->ended)
+        return false;
     const struct run *run = allocation_run(allocation);
-    return event->seen.state == CLUSTER_JOB_RUNNING && run->state == RUN_ENDED &&
-           run->seat->allocation == allocation && allocation_is_idle(allocation);
+    return run->state == RUN_ENDED && run->seat->allocation == allocation &&
+           allocation_is_idle(allocation);
 }
 
 bool core_job_is_news(const struct core_event *event)
@@ -100,12 +102,12 @@ bool core_job_is_news(const struct core_event *event)
     /* These are news at each poll. allocation_on_seen() looks at the runs, which change, and only
      * an answer of Slurm shows that a job still runs after its last run. */
     bool is_unstarted = event->seen.state == CLUSTER_JOB_PENDING && allocation->started_ms;
-    bool is_left = allocation_is_left_running(allocation, event);
     if (allocation->ended)
         return event->seen.is_final ? allocation->is_back && allocation->slurm_id == event->slurm_id
                                     : !event->seen.is_completing;
-    return event->seen.is_final || event->seen.is_stuck || is_put_off || is_unstarted || is_left ||
-           allocation_differs(event) || allocation_outlives_cancel(event);
+    return event->seen.is_final || event->seen.is_stuck || is_put_off || is_unstarted ||
+           allocation_differs(event) || allocation_outlives_cancel(event) ||
+           allocation_is_left_running(allocation, event);
 }
 
 bool core_job_is_missed(const struct allocation *allocation)
