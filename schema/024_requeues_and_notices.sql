@@ -43,7 +43,7 @@ CREATE VIEW v_waiting AS
                                 FROM run AS inside
                                 JOIN v_run ON v_run.run = inside.id
                                WHERE inside.job = first.job
-                                 AND (inside.job_started < job.started OR job.started IS NULL)
+                                 AND (inside.job_started <> job.started OR job.started IS NULL)
                                  AND inside.job_started IS NOT NULL
                                GROUP BY inside.job_started) AS earlier)
                        AS ms

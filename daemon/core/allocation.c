@@ -216,21 +216,28 @@ static void allocation_on_unknown(struct decision *decision, struct allocation *
         decision_tell_job(decision, FACT_JOB_MISSED, allocation);
 }
 
+void allocation_set_start(struct decision *decision, struct allocation *allocation,
+                          int64_t started_ms)
+{
+    int64_t before_ms = allocation->started_ms;
+    struct run *run;
+    if (started_ms == before_ms)
+        return;
+    allocation->started_ms = started_ms;
+    decision_save_job(decision, allocation);
+    for (size_t at = 0; before_ms && (run = allocation_next_run(allocation, &at));) {
+        if (run->job_started_ms != before_ms)
+            continue;
+        run->job_started_ms = started_ms;
+        decision_save_run(decision, run);
+    }
+}
+
 void allocation_pull_start(struct decision *decision, struct run *run)
 {
     struct allocation *allocation = run->seat->allocation;
-    int64_t before_ms = allocation->started_ms;
-    struct run *other;
-    if (before_ms > run->started_ms) {
-        allocation->started_ms = run->started_ms;
-        decision_save_job(decision, allocation);
-        for (size_t at = 0; (other = allocation_next_run(allocation, &at));) {
-            if (other->job_started_ms != before_ms)
-                continue;
-            other->job_started_ms = run->started_ms;
-            decision_save_run(decision, other);
-        }
-    }
+    if (allocation->started_ms > run->started_ms)
+        allocation_set_start(decision, allocation, run->started_ms);
     run->job_started_ms = allocation->started_ms;
 }
 

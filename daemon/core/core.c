@@ -165,19 +165,22 @@ static bool core_move_times(const struct decision *decision, int64_t *const *tim
 
 static void core_move_allocation(struct decision *decision, struct allocation *allocation)
 {
-    int64_t *const times_ms[] = {&allocation->submitted_ms,   &allocation->started_ms,
+    int64_t started_ms = allocation->started_ms;
+    int64_t *const times_ms[] = {&allocation->submitted_ms,   &started_ms,
                                  &allocation->ended_ms,       &allocation->absent_since_ms,
                                  &allocation->absent_seen_ms, &allocation->end_seen_ms,
                                  &allocation->closed_ms};
     if (core_move_times(decision, times_ms, sizeof times_ms / sizeof *times_ms))
         decision_save_job(decision, allocation);
+    allocation_set_start(decision, allocation,
+                         started_ms); /* its runs that have ended know it, too */
 }
 
 static void core_move_run(struct decision *decision, struct run *run)
 {
-    int64_t *const times_ms[] = {&run->submitted_ms,   &run->started_ms,      &run->ended_ms,
-                                 &run->job_started_ms, &run->silent_since_ms, &run->told_ms,
-                                 &run->idle_ms,        &run->idle_seen_ms};
+    int64_t *const times_ms[] = {&run->submitted_ms,    &run->started_ms, &run->ended_ms,
+                                 &run->silent_since_ms, &run->told_ms,    &run->idle_ms,
+                                 &run->idle_seen_ms};
     if (core_move_times(decision, times_ms, sizeof times_ms / sizeof *times_ms))
         decision_save_run(decision, run);
 }

@@ -193,6 +193,9 @@ void allocation_new(struct decision *decision, struct run *run, int64_t due_ms);
 /* The folder of the run holds no outcome. Allocations of the run that Slurm does not know are
  * submitted again, or given up. False: no allocation of the run can start any more. */
 bool allocation_may_come(struct decision *decision, struct run *run);
+/* Sets the start of the allocation, and of the runs that know it. */
+void allocation_set_start(struct decision *decision, struct allocation *allocation,
+                          int64_t started_ms);
 /* The run began since the present start of its allocation. If the run began before this start by
  * their clocks, moves the start to the start of the run. Otherwise the time of the run would also
  * count as waiting. */

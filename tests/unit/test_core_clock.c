@@ -266,11 +266,15 @@ static void setting_the_clock_moves_a_run_that_keeps_its_allocation(void **state
     const struct run *validate = world_phase(world, "validate")->run;
     const struct run *production = world_phase(world, "production")->run;
     assert_ptr_equal(production->seat, validate->seat);
+    world_runs(world, "production");
     int64_t ended_ms = validate->ended_ms, told_ms = production->told_ms;
     world->now_ms += set.step; /* it does not keep the allocation any longer */
     world_step(world, set);
     assert_int_equal(validate->ended_ms, ended_ms);
     assert_int_equal(production->told_ms, told_ms + set.step);
+    /* Costs know by this which runs were in the same life of the job. */
+    assert_int_equal(validate->job_started_ms, validate->seat->allocation->started_ms);
+    assert_int_equal(production->job_started_ms, validate->seat->allocation->started_ms);
 }
 
 int main(void)
