@@ -172,8 +172,8 @@ static void core_move_allocation(struct decision *decision, struct allocation *a
                                  &allocation->closed_ms};
     if (core_move_times(decision, times_ms, sizeof times_ms / sizeof *times_ms))
         decision_save_job(decision, allocation);
-    allocation_set_start(decision, allocation,
-                         started_ms); /* its runs that have ended know it, too */
+    /* Runs that have ended know the start, too. */
+    allocation_set_start(decision, allocation, started_ms);
 }
 
 static void core_move_run(struct decision *decision, struct run *run)
