@@ -59,7 +59,7 @@ why_says() {
     [[ $why == *"failed: hang"* ]]
     [[ $why == *"no output, metric or checkpoint for "*" s (limit 3 s): on "*" sleep "* ]]
     [[ $why == *"showed nothing for "*" s: sleep "* ]]
-    grep -qE '^ +[0-9]+ +0 +S +0% +1 +[0-9]+ +clock_nanosleep.* sleep 1000$' <<<"$why"
+    grep -qE '^ +[0-9]+ +S +0% +1 +[0-9]+ +clock_nanosleep.* sleep 1000$' <<<"$why"
 }
 
 @test "a phase whose program hangs again and again is held" {
